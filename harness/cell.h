@@ -1,0 +1,47 @@
+/*
+ * A cell on the worker's command line: what runner and worker agree on.
+ *
+ *     poolbench worker --case NAME --strategy SPEC --threads N --cpu-map LIST --window NS
+ *         --limit NS --discipline D --seed S --fd FD [--object FILE] [--counters LIST]
+ *         [--expect-allocator NAME] [--join] [--warmup-limit NS]
+ *
+ * --cpu-map holds one CPU number a thread, in thread order ("0,1,0,1"), or "none"; the runner
+ * made it with hwloc (placement.h), so that a worker loads no topology. --window is the length
+ * the measured part aims at, --limit the time after which the worker gives up and reports a
+ * bound. --join makes the worker join its threads and close the pool (checks do).
+ */
+#ifndef POOLBENCH_CELL_H
+#define POOLBENCH_CELL_H
+
+#include "harness/error.h"
+#include "workloads/workload.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CELL_MAX_THREADS 4096
+
+struct cell {
+  const char *case_name;
+  const char *strategy; /* spec: "global-locked:lock=ticket" */
+  unsigned threads;
+  const int *cpu_map; /* CPU of each thread; NULL: unbound */
+  uint64_t window_ns, limit_ns, warmup_limit_ns;
+  enum discipline discipline;
+  uint64_t seed;
+  const char *object_file; /* NULL: none */
+  const char *counters;    /* comma separated events, NULL: the default set, "": none */
+  const char *expect_allocator; /* NULL, or the allocator the process must prove it has */
+  bool join;
+};
+
+struct workload_case;
+struct sample;
+
+/* Measures the cell in this process and fills the sample (errors go into sample->error). */
+void worker_measure(const struct cell *cell, struct sample *sample);
+
+/* main of `poolbench worker`: parses, measures, writes to --fd, leaves by _exit. */
+int worker_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * The counted heap: the only way to memory for strategies and workloads.
+ *
+ * It adds no header to a block: sizes are given back at free, counts live in thread-local
+ * counters with one writer each. allocs/op and B/op are these counts (bytes as requested).
+ * Below it is whatever malloc the process has, so LD_PRELOAD changes the allocator.
+ */
+#ifndef POOLBENCH_HEAP_H
+#define POOLBENCH_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Starts and ends counting for the calling thread. Between them its counters are visible to
+ * heap_total; heap_thread_end folds them into the total of past threads. Allocations outside
+ * are served but not counted. A thread that ends without the call loses nothing but its visibility.
+ */
+void heap_thread_begin(void);
+void heap_thread_end(void);
+
+/*
+ * Return memory of `size` bytes (any size, 0 included) or NULL when the allocator failed.
+ * heap_alloc aligns to alignof(max_align_t); heap_alloc_aligned to `align`, a power of two;
+ * heap_calloc zeroes. Any thread may free what another allocated.
+ */
+void *heap_alloc(size_t size) __attribute__((malloc, warn_unused_result));
+void *heap_alloc_aligned(size_t size, size_t align) __attribute__((malloc, warn_unused_result));
+void *heap_calloc(size_t size) __attribute__((malloc, warn_unused_result));
+
+/* Frees p (NULL is allowed); size is what was asked for. */
+void heap_free(void *p, size_t size);
+
+struct heap_counts {
+  uint64_t allocs, alloc_bytes;
+  uint64_t frees, freed_bytes; /* live bytes = alloc_bytes - freed_bytes, over all threads */
+};
+
+/* The sum over all threads, past and present; callable at any time from any thread. */
+void heap_total(struct heap_counts *out);
+
+/*
+ * Fault injection for tests: the calling thread's n-th allocation from now fails (1 = the next
+ * one), once. 0 turns it off.
+ */
+void heap_fail_after(uint64_t n);
+
+#endif

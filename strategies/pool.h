@@ -1,0 +1,51 @@
+/*
+ * How workloads call a strategy.
+ *
+ * Each call is one indirect call through the strategy's table, so that every strategy pays the
+ * same dispatch. In a check build (-DPOOL_CHECK) gets, puts and drops carry their call site to
+ * strategies/support/check.c, which names double puts, uses after put, foreign pointers, wrong
+ * kinds and leaks with both sites.
+ */
+#ifndef POOLBENCH_POOL_H
+#define POOLBENCH_POOL_H
+
+#include "strategies/strategy.h"
+
+#ifdef POOL_CHECK
+#define POOL_STRINGIFY_(x) #x
+#define POOL_STRINGIFY(x) POOL_STRINGIFY_(x)
+#define POOL_SITE __FILE__ ":" POOL_STRINGIFY(__LINE__)
+/* The site of the calling thread's next get, put or drop; read by the checker. */
+extern _Thread_local const char *pool_site;
+#define POOL_AT(call) (pool_site = POOL_SITE, (call))
+#else
+#define POOL_AT(call) (call)
+#endif
+
+#define pool_begin(s, pool, thread, owner) ((s)->begin((pool), (thread), (owner)))
+#define pool_end(s, pool, scope) ((s)->end((pool), (scope)))
+#define pool_get(s, scope, kind) POOL_AT((s)->get((scope), (kind)))
+#define pool_put(s, scope, kind, object) POOL_AT((s)->put((scope), (kind), (object)))
+#define pool_drop(s, thread, kind, object) POOL_AT((s)->drop((thread), (kind), (object)))
+
+/* NULL-terminated registry look-up; NULL when there is none of that name. */
+const struct strategy *strategy_find(const char *name);
+
+/*
+ * Splits "NAME:key=value:key=value" into a strategy and its options and checks the keys.
+ * `storage` (given by the caller) receives the text that `options` points into. Returns NULL
+ * with `why` filled: unknown name or key, with the nearest right one.
+ */
+#define STRATEGY_MAX_OPTIONS 8
+#define STRATEGY_SPEC_MAX 200
+const struct strategy *strategy_parse(const char *spec, char storage[STRATEGY_SPEC_MAX],
+                                      const char *options[STRATEGY_MAX_OPTIONS], size_t *count,
+                                      char *why, size_t why_size);
+
+/*
+ * In a check build: the strategy wrapped by the checker; else the strategy itself. Only one
+ * strategy can be wrapped at a time.
+ */
+const struct strategy *strategy_checked(const struct strategy *s);
+
+#endif

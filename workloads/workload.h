@@ -1,0 +1,110 @@
+/*
+ * The workload contract: a program shape that asks a strategy for objects.
+ *
+ * A workload is workloads/NAME.c or a folder workloads/NAME/ that defines
+ * `const struct workload workload_NAME`; make writes the registry from the names. Workloads know
+ * this header, strategies/strategy.h, strategies/pool.h and harness/heap.h, and take all memory
+ * from a strategy or from the counted heap.
+ */
+#ifndef POOLBENCH_WORKLOAD_H
+#define POOLBENCH_WORKLOAD_H
+
+#include "strategies/pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a program does with the objects of an op once it is over. */
+enum discipline {
+  DISCIPLINE_BALANCED,  /* every object is put back: puts = gets */
+  DISCIPLINE_AS_MERGED, /* the few that the changed program still loses are dropped */
+  DISCIPLINE_LEAKY,     /* those that the program lost before the change are dropped */
+};
+#define DISCIPLINE_BIT(d) (1u << (d))
+#define DISCIPLINE_ALL 7u
+
+/* "balanced", "as-merged", "leaky". */
+const char *discipline_name(enum discipline d);
+bool discipline_parse(const char *text, enum discipline *out);
+
+enum case_flag {
+  CASE_NULL_RUNS = 1 << 0,         /* holds one object of a kind at a time: null can run it */
+  CASE_OUTLIVES_SCOPE = 1 << 1,    /* objects outlive the scope they came from */
+  CASE_HAS_OWNER = 1 << 2,         /* begin is called with an owner */
+  CASE_HIDDEN = 1 << 3,            /* for checks of the harness: listed and run only by name */
+  CASE_BLOCKS = 1 << 4,            /* threads block in an op (sockets, condition variables) */
+  CASE_ONE_STRATEGY = 1 << 5,      /* asks the strategy for nothing: runs under the base only */
+};
+
+/* One row of a workload. Lists of cases end with name NULL. */
+struct workload_case {
+  const char *name;     /* as in reports, without "Benchmark": "Compare/Pod/structured" */
+  const char *what;     /* what one op is, one line */
+  unsigned flags;       /* enum case_flag */
+  unsigned disciplines; /* DISCIPLINE_BIT()s that mean something here */
+  unsigned min_threads, max_threads; /* 0 = no bound; outside, the case is skipped by name */
+  bool in_sweep;        /* measured at the other thread counts too, for curves */
+  double op_hint_ns;    /* rough time of an op on one CPU, for the first estimate of a plan */
+};
+
+/* What open gets. Strings stay valid until close. */
+struct workload_setup {
+  const char *case_name;
+  const char *object_file; /* --object FILE the case belongs to, or NULL */
+  enum discipline discipline;
+  unsigned threads;
+  uint64_t seed;
+  char *why; /* on failure: what was wrong, where (file and line or path), what would be right */
+  size_t why_size;
+};
+
+struct workload_state; /* each workload defines its own */
+
+/* One measuring thread. The harness fills all but `local`, which is the workload's. */
+struct workload_thread {
+  const struct strategy *strategy;
+  struct pool *pool;
+  struct pool_thread *pool_thread;
+  struct workload_state *state;
+  void *local;
+  unsigned index, threads; /* 0 <= index < threads */
+  bool failed;             /* set by run when an op went wrong; why in `why` */
+  char why[200];
+};
+
+struct workload {
+  const char *name; /* its suite's name */
+  const char *summary;
+  const struct workload_case *cases;
+
+  /*
+   * For --object: reads FILE and fills `out` (room for `room` cases) with this file's own cases.
+   * The names and texts live until the process ends. Returns how many, or -1 with `why` filled.
+   * NULL: the workload takes no objects.
+   */
+  int (*object_cases)(const char *file, struct workload_case *out, size_t room, char *why,
+                      size_t why_size);
+
+  /* Once a process, on the main thread, before the pool is opened. false: setup->why is filled. */
+  bool (*open)(const struct workload_setup *setup, struct workload_state **state);
+  void (*close)(struct workload_state *state);
+
+  /* The kinds that this case recycles; valid until close. */
+  const struct kind *(*kinds)(struct workload_state *state, size_t *count);
+
+  /* On the measuring thread, before its first and after its last run. May be NULL. */
+  bool (*thread_open)(struct workload_thread *t);
+  void (*thread_close)(struct workload_thread *t);
+
+  /*
+   * Does n whole ops. Called many times; everything an op allocates is counted. Stops early and
+   * sets t->failed when an op cannot be done (out of memory, a wrong result).
+   */
+  void (*run)(struct workload_thread *t, uint64_t n);
+};
+
+/* The registry that make writes (build/registry.c), NULL at the end. */
+extern const struct workload *const workloads[];
+
+#endif
