@@ -33,7 +33,7 @@ struct sample_origin {
 };
 
 /* All samples of one (table, row, column). */
-struct cell {
+struct series {
   const double *values; /* in file order */
   const double *sorted; /* the same, ascending */
   const struct sample_origin *origins; /* parallel to values; NULL when no sample has any */
@@ -93,11 +93,11 @@ struct comparison {
   enum verdict verdict;
 };
 
-/* Doubts that a cell raises by itself. */
-unsigned analysis_cell_doubts(const struct cell *c, const struct analysis_options *o);
+/* Doubts that a series raises by itself. */
+unsigned analysis_series_doubts(const struct series *c, const struct analysis_options *o);
 
 /* Compares c with base. false when out of memory or, with why filled, when -paired must refuse. */
-bool analysis_compare(struct stats_work *w, const struct cell *base, const struct cell *c,
+bool analysis_compare(struct stats_work *w, const struct series *base, const struct series *c,
                       const struct analysis_options *o, struct comparison *out, char *why,
                       size_t why_size);
 
