@@ -2,9 +2,13 @@
 #
 #   make                      build/poolbench and build/poolcmp
 #   make check                every test suite, under two minutes
-#   make BUILD=build/asan SAN=address,undefined check
-#   make BUILD=build/tsan SAN=thread check
-#   make BUILD=build/check CHECK=1 check       strategies wrapped by the checker
+#   make check-asan           the suites under the address and undefined-behaviour sanitizers
+#   make check-tsan           the suites that start threads under the thread sanitizer
+#   make check-checked        the suites with strategies wrapped by the checker
+#   make lint                 gcc and clang with warnings as errors, shellcheck, clang-format
+#   make deps                 installs the Debian packages of packages.txt
+#
+# BUILD=folder builds elsewhere; WERROR=1, SAN=address,undefined, CHECK=1 and CC=clang combine.
 #
 # Sources are found by name: a new strategies/NAME.c, workloads/NAME.c, workloads/NAME/*.c,
 # harness/NAME.c, comparer/NAME.c or tests/test_NAME.c needs no line here. Targets of one part
@@ -35,12 +39,13 @@ endif
 ALL_LDFLAGS += $(LDFLAGS)
 
 LIBS_HARNESS = hwloc jansson ck
-ALL_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(LIBS_HARNESS) 2>/dev/null)
-HARNESS_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS_HARNESS) 2>/dev/null)
+LIBS_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS_HARNESS) 2>/dev/null)
+HARNESS_LDLIBS := $(shell $(PKG_CONFIG) --libs $(LIBS_HARNESS) 2>/dev/null)
 ifeq ($(call have,papi),1)
-ALL_CFLAGS += -DHAVE_PAPI $(shell $(PKG_CONFIG) --cflags papi)
+LIBS_CFLAGS += -DHAVE_PAPI $(shell $(PKG_CONFIG) --cflags papi)
 HARNESS_LDLIBS += $(shell $(PKG_CONFIG) --libs papi)
 endif
+ALL_CFLAGS += $(LIBS_CFLAGS)
 
 # Sources by name. *_main.c hold a main and stay out of the libraries.
 COMPARER_SRC := $(filter-out %_main.c,$(wildcard comparer/*.c))
@@ -63,6 +68,7 @@ TEST_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
 .DEFAULT_GOAL := all
 .PHONY: all check deps install uninstall clean help format lint
+.PHONY: suites check-asan check-tsan check-checked
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/poolbench $(BUILD)/poolcmp
@@ -79,9 +85,11 @@ $(BUILD)/%.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# What the objects are compiled with, so that a change of flags rebuilds them.
+# What the objects are compiled with, so that a change of flags rebuilds them. A first build says
+# which packages are missing before the compiler trips over the first header.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
+	@[ -e $@ ] || harness/deps.sh check build
 	@printf '%s\n' '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || printf '%s\n' '$(CC) $(ALL_CFLAGS)' >$@
 FORCE:
 
@@ -113,8 +121,42 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libbench.a $(BUILD)/libcompare
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(CMOCKA_LIBS) $(HARNESS_LDLIBS) $(LDLIBS)
 
-check: all $(TEST_BIN)
+# What is missing is installed first; the second make then sees the new pkg-config files.
+check:
+	@harness/deps.sh ask build,tests
+	@$(MAKE) --no-print-directory suites
+suites: all $(TEST_BIN)
 	@tests/run-suites $(BUILD)
+
+# Each in a build folder of its own, so that they do not rebuild one another.
+check-asan:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SAN=address,undefined suites
+check-checked:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/checked CHECK=1 suites
+
+# The comparer has one thread; a suite counts as threaded when its source speaks of threads.
+TSAN_TESTS = $(shell grep -lE 'pthread|team_|strateg|worker' $(TEST_SRC) /dev/null)
+# Kernels that randomise addresses widely (vm.mmap_rnd_bits) do not leave gcc 12's thread sanitizer
+# its shadow; setarch -R turns that off where it is allowed.
+check-tsan:
+	@$(shell setarch -R true 2>/dev/null && echo setarch -R) $(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SAN=thread TEST_SRC="$(TSAN_TESTS)" suites
+
+deps:
+	@harness/deps.sh install build,tests counters,plots,allocator
+
+SCRIPTS = $(shell grep -rlE --exclude-dir=build --exclude-dir=.git '^\#!.*\<(ba)?sh\>' .)
+C_FILES = $(shell find . -path ./build -prune -o -name '*.[ch]' -print)
+lint:
+	@harness/deps.sh check build,tests,lint
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-gcc CC=gcc WERROR=1 all tests
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-clang CC=clang WERROR=1 all tests
+	shellcheck $(SCRIPTS)
+	@clang-format --dry-run -Werror $(C_FILES) && echo 'clang-format: nothing to change'
+.PHONY: tests
+tests: $(TEST_BIN)
+
+format:
+	clang-format -i $(C_FILES)
 
 help:
 	@awk -F: '/^[a-z][a-z-]*:.*##/ {sub(/.*## /, "", $$0); print}' $(MAKEFILE_LIST)
