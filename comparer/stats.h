@@ -83,9 +83,12 @@ bool stats_signed_rank_interval(struct stats_work *w, const double *d, size_t n,
                                 struct stats_estimate *out);
 double stats_signed_rank_min_p(size_t n);
 
-/* Adjust n p-values (any order) for a family of `family` >= n rows; in place of out. */
-void stats_holm(const double *p, size_t n, size_t family, double *out);
-void stats_benjamini_hochberg(const double *p, size_t n, size_t family, double *out);
+/*
+ * Adjusts n p-values (any order, none NAN) for a family of `family` >= n rows. out may be p.
+ * false when out of memory.
+ */
+bool stats_holm(const double *p, size_t n, size_t family, double *out);
+bool stats_benjamini_hochberg(const double *p, size_t n, size_t family, double *out);
 
 /*
  * The smallest relative effect (as a difference of logs) that n1 + n2 samples with pooled
