@@ -15,6 +15,16 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Under a sanitizer too, an allocation that is too large must come back as NULL. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+const char *__asan_default_options(void) {
+  return "allocator_may_return_null=1";
+}
+const char *__tsan_default_options(void) {
+  return "allocator_may_return_null=1";
+}
+
 static struct heap_counts since(const struct heap_counts *start) {
   struct heap_counts now;
   heap_total(&now);
