@@ -11,7 +11,7 @@
  *     missing NAME TEXT             a unit this machine cannot give, and why
  *     flag NAME TEXT                the sample is valid but doubtful: see sample_flag
  *     note KEY TEXT                 a fact for run.json (allocator version, warm-up rounds, ...)
- *     bound SECONDS                 did not finish in its limit: ns/op is above what this implies
+ *     bound SECONDS                 did not do its ops within SECONDS: ns/op > SECONDS / ops
  *     error TEXT                    the sample failed; what and why
  *     end
  */
@@ -33,28 +33,28 @@ enum unit_better { BETTER_NONE, BETTER_LOWER, BETTER_HIGHER };
  * samples.txt and sweep.txt, all of them to detail.txt, in this order. The pool's counters
  * (POOL_COUNTERS) and hardware counters follow in detail.txt.
  */
-#define UNITS(X)                                                                             \
+#define UNITS(X)                                                                                  \
   X(NS_OP, "ns/op", BETTER_LOWER, 1, "time from the release of all threads to the last op / ops") \
-  X(B_OP, "B/op", BETTER_LOWER, 1, "bytes requested from the heap / ops")                    \
-  X(ALLOCS_OP, "allocs/op", BETTER_LOWER, 1, "heap allocations / ops")                       \
-  X(CPU_NS, "cpu-ns/op", BETTER_LOWER, 0, "CPU time of the measuring threads / ops")         \
-  X(MISS, "miss-%", BETTER_LOWER, 0, "gets served by the allocator")                         \
-  X(BLOCKED_NS, "blocked-ns/op", BETTER_LOWER, 0, "threads asleep / ops")                    \
-  X(RUNQUEUE_NS, "runqueue-ns/op", BETTER_LOWER, 0, "threads runnable but not running / ops") \
-  X(CTX, "ctx-switches/op", BETTER_LOWER, 0, "context switches / ops")                       \
-  X(FAULTS, "faults/op", BETTER_LOWER, 0, "page faults / ops")                               \
-  X(LIVE_PEAK, "live-peak-B", BETTER_LOWER, 0, "largest sum of live heap bytes seen")        \
-  X(POOLED, "pooled-B", BETTER_LOWER, 0, "bytes the strategy holds after the measured part") \
-  X(HEAP_HELD, "heap-held-B", BETTER_LOWER, 0, "bytes the allocator holds beyond the live ones") \
-  X(RSS_PEAK, "rss-peak-B", BETTER_LOWER, 0, "VmHWM")                                        \
-  X(FOREIGN, "foreign-cpu-%", BETTER_LOWER, 0, "CPU that others used during the measured part") \
+  X(B_OP, "B/op", BETTER_LOWER, 1, "bytes requested from the heap / ops")                         \
+  X(ALLOCS_OP, "allocs/op", BETTER_LOWER, 1, "heap allocations / ops")                            \
+  X(CPU_NS, "cpu-ns/op", BETTER_LOWER, 0, "CPU time of the measuring threads / ops")              \
+  X(MISS, "miss-%", BETTER_LOWER, 0, "gets served by the allocator")                              \
+  X(BLOCKED_NS, "blocked-ns/op", BETTER_LOWER, 0, "threads asleep / ops")                         \
+  X(RUNQUEUE_NS, "runqueue-ns/op", BETTER_LOWER, 0, "threads runnable but not running / ops")     \
+  X(CTX, "ctx-switches/op", BETTER_LOWER, 0, "context switches / ops")                            \
+  X(FAULTS, "faults/op", BETTER_LOWER, 0, "page faults / ops")                                    \
+  X(LIVE_PEAK, "live-peak-B", BETTER_LOWER, 0, "largest sum of live heap bytes seen")             \
+  X(POOLED, "pooled-B", BETTER_LOWER, 0, "bytes the strategy holds after the measured part")      \
+  X(HEAP_HELD, "heap-held-B", BETTER_LOWER, 0, "bytes the allocator holds beyond the live ones")  \
+  X(RSS_PEAK, "rss-peak-B", BETTER_LOWER, 0, "VmHWM")                                             \
+  X(FOREIGN, "foreign-cpu-%", BETTER_LOWER, 0, "CPU that others used during the measured part")   \
   X(SPEED, "host-speed-%", BETTER_NONE, 0, "calibration loop against the run's median")
 
 enum unit_id {
 #define UNIT_ID(id, name, better, headline, what) UNIT_##id,
   UNITS(UNIT_ID)
 #undef UNIT_ID
-  UNIT_COUNT
+      UNIT_COUNT
 };
 
 struct unit_info {
@@ -66,11 +66,22 @@ struct unit_info {
 extern const struct unit_info unit_infos[UNIT_COUNT];
 
 /* Flags a sample can carry (the NAME of a flag line). */
-#define FLAG_NOT_STEADY "not-steady"   /* warm-up ended before misses/op settled */
-#define FLAG_FOREIGN "foreign-cpu"     /* others used more than 5 % of the CPU */
-#define FLAG_THROTTLED "throttled"     /* the cgroup's quota stopped us */
-#define FLAG_HOST_SPEED "host-speed"   /* calibration more than 5 % off the run's median (runner) */
-#define FLAG_SHORT_OPS "few-ops"       /* the window held too few ops for the tail to be small */
+#define FLAG_NOT_STEADY "not-steady" /* warm-up ended before misses/op settled */
+#define FLAG_FOREIGN "foreign-cpu"   /* others used more than 5 % of the CPU */
+#define FLAG_THROTTLED "throttled"   /* the cgroup's quota stopped us */
+#define FLAG_HOST_SPEED "host-speed" /* calibration more than 5 % off the run's median (runner) */
+#define FLAG_SHORT_OPS "few-ops"     /* the window held too few ops for the tail to be small */
+
+/*
+ * Notes that the runner sums, compares or puts in the headers of a file (the KEY of a note line).
+ * Those in -ns are decimal numbers. What other notes say is for people.
+ */
+#define NOTE_MEASURED "measured-ns" /* wall time of the measured part */
+#define NOTE_WARMUP "warmup-ns"     /* wall time of the warm-up */
+#define NOTE_SPEED "speed-ns"       /* time of the fixed calibration loop, see harness/speed.h */
+#define NOTE_ALLOCATOR "allocator"  /* "glibc", "jemalloc", ... */
+#define NOTE_ALLOCATOR_VERSION "allocator-version"
+#define NOTE_ALLOCATOR_PATH "allocator-path"
 
 struct sample_value {
   char *name;
@@ -88,7 +99,7 @@ struct sample {
   size_t value_count;
   struct sample_text *missing, *flags, *notes;
   size_t missing_count, flag_count, note_count;
-  double bound_s; /* 0, or the limit that the cell did not finish in */
+  double bound_s; /* 0, or the time in which `ops` were not done: ns/op > bound_s / ops */
   char *error;    /* NULL, or why the sample failed */
 };
 
