@@ -29,14 +29,28 @@ struct cell {
   uint64_t window_ns, limit_ns, warmup_limit_ns;
   enum discipline discipline;
   uint64_t seed;
-  const char *object_file; /* NULL: none */
-  const char *counters;    /* comma separated events, NULL: the default set, "": none */
+  const char *object_file;      /* NULL: none */
+  const char *counters;         /* comma separated events, NULL: the default set, "": none */
   const char *expect_allocator; /* NULL, or the allocator the process must prove it has */
   bool join;
 };
 
-struct workload_case;
 struct sample;
+
+/*
+ * Copies the case of that name out of the registry or, for a name that is not in it, out of
+ * those that object_file brings (NULL: none); its texts live until the process ends.
+ * EXIT_USAGE for an unknown case, EXIT_INPUT for a file that cannot be used.
+ */
+bool cell_find_case(const char *name, const char *object_file, const struct workload **workload,
+                    struct workload_case *found, struct error *e);
+
+/*
+ * Can the strategy run this case? False with the reason in words ("needs an owner"), so that
+ * the pair is skipped by name.
+ */
+bool cell_fits(const struct workload_case *c, const struct strategy *s, enum discipline discipline,
+               unsigned threads, char *why, size_t why_size);
 
 /* Measures the cell in this process and fills the sample (errors go into sample->error). */
 void worker_measure(const struct cell *cell, struct sample *sample);
