@@ -35,6 +35,8 @@ enum case_flag {
   CASE_HIDDEN = 1 << 3,            /* for checks of the harness: listed and run only by name */
   CASE_BLOCKS = 1 << 4,            /* threads block in an op (sockets, condition variables) */
   CASE_ONE_STRATEGY = 1 << 5,      /* asks the strategy for nothing: runs under the base only */
+  CASE_FEWER_THREADS = 1 << 6,     /* above max_threads it runs with max_threads, and says so */
+  CASE_SERIES = 1 << 7,            /* memory over time: `series` instead of `run`, no ns/op */
 };
 
 /* One row of a workload. Lists of cases end with name NULL. */
@@ -46,6 +48,8 @@ struct workload_case {
   unsigned min_threads, max_threads; /* 0 = no bound; outside, the case is skipped by name */
   bool in_sweep;        /* measured at the other thread counts too, for curves */
   double op_hint_ns;    /* rough time of an op on one CPU, for the first estimate of a plan */
+  unsigned own_threads; /* threads that the workload attaches to the pool besides the measuring
+                           ones: part of pool_config.threads */
 };
 
 /* What open gets. Strings stay valid until close. */
@@ -55,6 +59,7 @@ struct workload_setup {
   enum discipline discipline;
   unsigned threads;
   uint64_t seed;
+  const char *options; /* "key=value,key=value" of the workload's own options, or NULL: defaults */
   char *why; /* on failure: what was wrong, where (file and line or path), what would be right */
   size_t why_size;
 };
@@ -72,6 +77,25 @@ struct workload_thread {
   bool failed;             /* set by run when an op went wrong; why in `why` */
   char why[200];
 };
+
+/*
+ * One moment of a series. The workload says which moment it is and what it cost to get there; the
+ * harness, called at that moment, adds the time and what memory is held: live and pooled bytes,
+ * what the allocator holds beyond them, RSS.
+ */
+struct series_mark {
+  const char *phase; /* "burst", "trim 1", "idle 5 s": unique within the series */
+  uint64_t ops;      /* ops done since the last mark; 0: the phase has none */
+  uint64_t busy_ns;  /* time spent in those ops, over all threads */
+  uint64_t stall_ns; /* trims: the longest that any one thread was held up */
+  uint64_t owners;   /* owners that exist, for bytes per idle owner; 0: none */
+};
+
+/*
+ * Called by thread 0 while no thread has a scope open and none works, so that strategy->held may
+ * be asked. The mark is valid during the call only.
+ */
+typedef void series_emit(void *context, const struct series_mark *mark);
 
 struct workload {
   const char *name; /* its suite's name */
@@ -102,6 +126,16 @@ struct workload {
    * sets t->failed when an op cannot be done (out of memory, a wrong result).
    */
   void (*run)(struct workload_thread *t, uint64_t n);
+
+  /*
+   * Cases with CASE_SERIES: the whole series, once, called by every measuring thread at the same
+   * time instead of run; the workload keeps them in step. Thread 0 emits. A thread that fails
+   * sets t->failed and lets the others end. NULL: the workload has no series.
+   */
+  void (*series)(struct workload_thread *t, series_emit *emit, void *context);
+
+  /* What setup->options may hold; the list ends with key NULL. NULL: none. */
+  const struct strategy_option *options;
 };
 
 /* The registry that make writes (build/registry.c), NULL at the end. */
