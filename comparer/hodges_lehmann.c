@@ -20,20 +20,19 @@ struct inversion {
   struct sumset differences; /* y - x */
   double alpha;
   double middle; /* the median difference, the lower of the two for an even number */
-  bool tied;     /* x or y holds equal values */
-  double ties;
+  double ties;   /* sum of t^3 - t over equal values within x and within y */
 };
 
-static bool has_ties(const double *x, size_t n, double *sum) {
-  size_t before = 0;
+/* Adds t^3 - t of every group of equal values. */
+static double tie_sum(const double *x, size_t n) {
+  double sum = 0;
   for (size_t start = 0, end; start < n; start = end) {
     for (end = start + 1; end < n && x[end] == x[start];)
       end++;
     double t = (double)(end - start);
-    *sum += t * (t * t - 1);
-    before += end - start > 1;
+    sum += t * (t * t - 1);
   }
-  return before > 0;
+  return sum;
 }
 
 /*
@@ -117,15 +116,15 @@ static bool search(const struct inversion *v, size_t guess, double *bound) {
 static bool lower_bound(const struct inversion *v, double *bound) {
   size_t half = (sumset_size(&v->differences) + 1) / 2;
   double k;
-  bool exact = mwu_null_fits(v->nx, v->ny, v->tied);
-  if (exact && !v->tied) {
+  bool tied = v->ties > 0, exact = mwu_null_fits(v->nx, v->ny, tied);
+  if (exact && !tied) {
     if (!rejected_exact(v, &k))
       return false;
   } else {
     k = rejected_normal(v);
   }
   size_t rank = k < 0 ? 0 : k + 1 > (double)half ? half : (size_t)k + 1;
-  if (exact && v->tied)
+  if (exact && tied)
     return search(v, rank ? rank : 1, bound);
   *bound = rank ? sumset_select(&v->differences, rank) : -INFINITY;
   return true;
@@ -148,12 +147,10 @@ bool stats_shift(struct stats_work *w, const double *x, size_t nx, const double 
   struct inversion v = {.w = w, .x = x, .nx = nx, .y = y, .ny = ny};
   v.differences = (struct sumset){.a = y, .na = ny, .b = neg_x, .nb = nx};
   v.alpha = work_alpha(confidence);
-  v.tied = has_ties(x, nx, &v.ties) | has_ties(y, ny, &v.ties);
+  v.ties = tie_sum(x, nx) + tie_sum(y, ny);
 
-  size_t size = sumset_size(&v.differences);
-  double middle = sumset_select(&v.differences, (size + 1) / 2), above = middle;
-  if (size % 2 == 0)
-    above = sumset_select(&v.differences, size / 2 + 1);
+  double middle, above;
+  sumset_middle(&v.differences, &middle, &above);
   *out = (struct stats_estimate){middle / 2 + above / 2, -INFINITY, INFINITY};
   v.middle = middle;
   if (stats_mwu_min_p(nx, ny) > v.alpha)

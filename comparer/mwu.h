@@ -10,10 +10,10 @@
 
 /* What the U test needs to know of two samples. */
 struct mwu_order {
-  uint64_t u2;      /* pairs with x > y, doubled: 2 each, 1 a tie */
-  double ties;      /* sum of t^3 - t over groups of equal values */
-  size_t groups;    /* distinct values in the pooled sample */
-  uint32_t *sizes;  /* of these groups, ascending; in scratch, NULL if not asked for */
+  uint64_t u2;     /* pairs with x > y, doubled: 2 each, 1 a tie */
+  double ties;     /* sum of t^3 - t over groups of equal values */
+  size_t groups;   /* distinct values in the pooled sample */
+  uint32_t *sizes; /* of these groups, ascending; in scratch, NULL if not asked for */
 };
 
 /* Merges sorted x and y. sizes: room for nx + ny groups, or NULL. */

@@ -6,12 +6,13 @@
  */
 #include "comparer/mwu_null.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef unsigned __int128 count128;
+
+enum { EXACT_TIED_MAX = 64 }; /* both samples together: C(64, 32) < 2^63 */
 
 /* log2 C(n, k); lgamma_r because lgamma writes a global. */
 static double log2_binomial(size_t n, size_t k) {
@@ -22,18 +23,17 @@ static double log2_binomial(size_t n, size_t k) {
 }
 
 /*
- * Without ties up to 60 against 60, once for each pair of sizes (about 1 ms). With ties up to 32
- * against 32 or what costs as much, for every row anew (about 0.1 ms).
+ * Without ties up to 60 against 60 (or what costs as much), once for each pair of sizes in about
+ * 1 ms. With ties up to 64 together, for every row anew in some 50 us.
  */
 bool mwu_null_fits(size_t n1, size_t n2, bool tied) {
-  size_t small = n1 < n2 ? n1 : n2, large = n1 < n2 ? n2 : n1, n = n1 + n2;
-  if (small == 0 || large > 100000)
+  size_t small = n1 < n2 ? n1 : n2, large = n1 < n2 ? n2 : n1;
+  if (small == 0)
     return false;
-  if (!tied)
-    return small * small * large <= 60 * 60 * 60 && small * large <= 1 << 15 &&
-           log2_binomial(n, small) < 120;
-  size_t half = (n + 1) / 2, chosen = small < half ? small : half;
-  return chosen * chosen * half <= 32 * 32 * 32 && log2_binomial(n, small) < 63;
+  if (tied)
+    return large < EXACT_TIED_MAX && small + large <= EXACT_TIED_MAX;
+  return large <= 1 << 15 && small * large <= 1 << 15 && small * small * large <= 60 * 60 * 60 &&
+         log2_binomial(small + large, small) < 120;
 }
 
 /*
@@ -109,44 +109,54 @@ bool mwu_null_untied_p(struct stats_work *w, size_t n1, size_t n2, uint64_t u2, 
 }
 
 /*
- * Half of a pooled sample of m elements: row c counts, for each doubled U among these elements
- * alone, the ways of giving c of them to the first sample. A row spans 0 .. 2 c (m-c).
+ * Half of the pooled ranks, m elements, walked away from the middle: the upper half upwards, where
+ * elements of the first sample are chosen, the lower half downwards, where those of the second
+ * are. In both, a chosen element makes a pair x > y with each other one passed before. Row c
+ * counts the ways of choosing c, by doubled pairs 0 .. 2 c (m-c), as far as they matter: with c
+ * chosen here and c' there, 2 c c' more pairs lie across the middle, and pairs never get fewer.
  */
 struct half {
-  size_t m, rows; /* rows: c = 0 .. rows-1 */
+  size_t m, rows; /* c = 0 .. rows-1 */
   uint64_t *count;
   size_t *start; /* of row c in count; rows + 1 entries */
 };
 
-static inline size_t row_length(size_t c, size_t m) { return 2 * c * (m - c) + 1; }
+static inline size_t length(const struct half *h, size_t c) {
+  return h->start[c + 1] - h->start[c];
+}
 
-static bool half_new(struct stats_work *w, enum scratch kind, size_t m, size_t most,
-                     struct half *h) {
+static inline size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* Rows for `most` chosen of m, the other half having chosen `offset` more (at least none). */
+static bool half_new(struct stats_work *w, enum scratch kind, size_t m, size_t most, int64_t offset,
+                     int64_t limit, struct half *h) {
   h->m = m;
-  h->rows = (most < m ? most : m) + 1;
-  size_t cells = 0;
-  for (size_t c = 0; c < h->rows; c++)
-    cells += row_length(c, m);
-  uint64_t *memory = work_scratch(w, kind, cells + h->rows + 1, sizeof *memory);
-  if (!memory)
+  h->start = work_scratch(w, kind, m + 2, sizeof *h->start);
+  if (!h->start)
     return false;
-  h->count = memory;
-  memset(h->count, 0, cells * sizeof *h->count);
-  _Static_assert(sizeof *h->start <= sizeof *memory, "row starts share the counts' buffer");
-  h->start = (size_t *)(memory + cells);
   size_t at = 0;
-  for (size_t c = 0; c < h->rows; c++) {
-    h->start[c] = at;
-    at += row_length(c, m);
+  for (h->rows = 0; h->rows <= least(most, m); h->rows++) {
+    int64_t c = (int64_t)h->rows, other = c + offset > 0 ? c + offset : 0;
+    int64_t room = limit - 2 * c * other;
+    if (room < 0)
+      break;
+    h->start[h->rows] = at;
+    at += least(2 * h->rows * (m - h->rows), (size_t)room) + 1;
   }
   h->start[h->rows] = at;
+  h->count = work_scratch(w, kind + 1, at, sizeof *h->count);
+  if (!h->count)
+    return false;
+  memset(h->count, 0, at * sizeof *h->count);
   h->count[0] = 1;
   return true;
 }
 
 /*
- * dst[i] += factor * src[i], two at a time: the inner loop of a tied test. Written with vectors
- * because gcc does not vectorize a loop of unknown length at -O2, which doubles its time.
+ * dst[i] += src[i], two at a time: the inner loop of a tied test. Written with vectors because gcc
+ * does not vectorize a loop of unknown length at -O2, which doubles its time.
  */
 typedef uint64_t pair64 __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -166,50 +176,49 @@ static inline void add_row_times(uint64_t *dst, const uint64_t *src, size_t n, u
 }
 
 /*
- * Adds a group of t tied elements above the m present ones. Giving k of them to the first sample,
- * when c of those below are there already, beats m - c from below (2 each, doubled) and ties with
- * t - k. Rows go downwards, so that a row is read before it is written.
+ * Adds a group of t tied elements beyond those present. Choosing k of them, when c were chosen
+ * before, makes 2 k (present - c) doubled pairs and ties k (t - k) times, 1 each. Rows go
+ * downwards, so that a row is read before it is written.
  */
 static void half_add_group(struct half *h, size_t present, size_t t) {
-  size_t top = present + t < h->rows - 1 ? present + t : h->rows - 1;
+  size_t top = least(present + t, h->rows - 1);
+  uint64_t ways[EXACT_TIED_MAX + 1]; /* C(t, k), which fits; its product with t may not */
+  ways[1] = t;
+  for (size_t k = 2; k <= least(t, top); k++)
+    ways[k] = (uint64_t)((count128)ways[k - 1] * (t - k + 1) / k);
   for (size_t to = top; to > 0; to--) {
-    uint64_t ways = 1; /* C(t, k); fits, its product with t does not always */
-    for (size_t k = 1; k <= t && k <= to; k++) {
-      ways = (uint64_t)((count128)ways * (t - k + 1) / k);
-      size_t from = to - k;
-      if (from > present)
+    for (size_t k = to > present ? to - present : 1; k <= least(t, to); k++) {
+      size_t from = to - k, shift = k * (2 * (present - from) + t - k);
+      if (shift >= length(h, to))
         continue;
-      size_t shift = k * (2 * (present - from) + t - k);
+      size_t n = least(2 * from * (present - from) + 1, length(h, from));
+      n = least(n, length(h, to) - shift);
       uint64_t *dst = h->count + h->start[to] + shift;
       const uint64_t *src = h->count + h->start[from];
-      if (ways == 1)
-        add_row(dst, src, row_length(from, present));
+      if (ways[k] == 1)
+        add_row(dst, src, n);
       else
-        add_row_times(dst, src, row_length(from, present), ways);
+        add_row_times(dst, src, n, ways[k]);
     }
   }
 }
 
 /*
- * Arrangements with doubled U <= limit: c of the n1 lie in the lower half, n1 - c above, where
- * each beats the lower half's others. Walks a lower row downwards while the running sum over the
- * upper row grows: one step for each entry.
+ * Ways of pairing the halves within the limit. A row is walked downwards while the running sum
+ * over its partner grows: one step for each entry.
  */
-static uint64_t count_upto(const struct half *lower, const struct half *upper, size_t n1,
-                           int64_t limit) {
+static uint64_t join(const struct half *lower, const struct half *upper, size_t n1, int64_t limit) {
   uint64_t sum = 0;
-  size_t first = n1 > upper->m ? n1 - upper->m : 0;
-  for (size_t c = first; c < lower->rows; c++) {
-    size_t d = n1 - c;
-    int64_t room = limit - 2 * (int64_t)d * (int64_t)(lower->m - c);
-    if (room < 0)
-      continue;
-    const uint64_t *a = lower->count + lower->start[c], *b = upper->count + upper->start[d];
-    int64_t na = (int64_t)row_length(c, lower->m), nb = (int64_t)row_length(d, upper->m);
+  for (size_t c = n1 > lower->m ? n1 - lower->m : 0; c < upper->rows; c++) {
+    size_t other = c + lower->m - n1;
+    int64_t room = limit - 2 * (int64_t)c * (int64_t)other;
+    if (room < 0 || other >= lower->rows)
+      break;
+    const uint64_t *a = upper->count + upper->start[c], *b = lower->count + lower->start[other];
+    int64_t na = (int64_t)length(upper, c), nb = (int64_t)length(lower, other), j = 0;
     uint64_t below = 0;
-    int64_t j = 0;
     for (int64_t i = na - 1 < room ? na - 1 : room; i >= 0; i--) {
-      for (int64_t end = room - i < nb - 1 ? room - i : nb - 1; j <= end; j++)
+      for (; j < nb && j <= room - i; j++)
         below += b[j];
       sum += a[i] * below;
     }
@@ -217,49 +226,46 @@ static uint64_t count_upto(const struct half *lower, const struct half *upper, s
   return sum;
 }
 
-/* The same for doubled U >= limit. */
-static uint64_t count_from(const struct half *lower, const struct half *upper, size_t n1,
-                           int64_t limit) {
-  uint64_t sum = 0;
-  size_t first = n1 > upper->m ? n1 - upper->m : 0;
-  for (size_t c = first; c < lower->rows; c++) {
-    size_t d = n1 - c;
-    int64_t need = limit - 2 * (int64_t)d * (int64_t)(lower->m - c);
-    const uint64_t *a = lower->count + lower->start[c], *b = upper->count + upper->start[d];
-    int64_t na = (int64_t)row_length(c, lower->m), nb = (int64_t)row_length(d, upper->m);
-    uint64_t above = 0;
-    int64_t j = nb - 1;
-    for (int64_t i = need - j > 0 ? need - j : 0; i < na; i++) {
-      for (; j >= 0 && j >= need - i; j--)
-        above += b[j];
-      sum += a[i] * above;
-    }
-  }
-  return sum;
-}
-
-/* C(n, k), whole at each step; the caller knows that it fits. */
-static double binomial(size_t n, size_t k) {
-  count128 c = 1;
-  for (size_t i = 1; i <= k; i++)
-    c = c * (n - k + i) / i;
-  return (double)c;
-}
-
-/* The groups whose boundary lies nearest to the middle: the work grows with the larger half. */
+/* The number of groups below the boundary nearest to the middle. */
 static size_t split(const uint32_t *groups, size_t ngroups, size_t n, size_t *lower_size) {
-  size_t best = 0, best_size = 0, size = 0;
+  size_t best = 0, size = 0;
+  *lower_size = 0;
   for (size_t i = 0; i < ngroups; i++) {
     size += groups[i];
-    size_t larger = size > n - size ? size : n - size;
-    size_t best_larger = best_size > n - best_size ? best_size : n - best_size;
-    if (larger < best_larger) {
+    if (llabs((int64_t)n - 2 * (int64_t)size) < llabs((int64_t)n - 2 * (int64_t)*lower_size)) {
       best = i + 1;
-      best_size = size;
+      *lower_size = size;
     }
   }
-  *lower_size = best_size;
   return best;
+}
+
+/* Arrangements of n1 and n2 in these groups whose doubled U of the n1 is <= limit. */
+static bool count_upto(struct stats_work *w, const uint32_t *groups, size_t ngroups, size_t n1,
+                       size_t n2, int64_t limit, uint64_t *count) {
+  size_t lower_size, cut = split(groups, ngroups, n1 + n2, &lower_size);
+  size_t upper_size = n1 + n2 - lower_size;
+  int64_t offset = (int64_t)lower_size - (int64_t)n1;
+  struct half lower, upper;
+  if (!half_new(w, SCRATCH_LOWER_ROWS, lower_size, n2, -offset, limit, &lower) ||
+      !half_new(w, SCRATCH_UPPER_ROWS, upper_size, n1, offset, limit, &upper))
+    return false;
+  size_t present = 0;
+  for (size_t i = cut; i < ngroups; present += groups[i++])
+    half_add_group(&upper, present, groups[i]);
+  present = 0;
+  for (size_t i = cut; i-- > 0; present += groups[i])
+    half_add_group(&lower, present, groups[i]);
+  *count = join(&lower, &upper, n1, limit);
+  return true;
+}
+
+/* C(n, k): whole at each step, so exact below 2^53. */
+static double binomial(size_t n, size_t k) {
+  double c = 1;
+  for (size_t i = 1; i <= k; i++)
+    c = c * (double)(n - k + i) / (double)i;
+  return c;
 }
 
 bool mwu_null_p(struct stats_work *w, const uint32_t *groups, size_t ngroups, size_t n1, size_t n2,
@@ -269,23 +275,13 @@ bool mwu_null_p(struct stats_work *w, const uint32_t *groups, size_t ngroups, si
     *p = 1;
     return true;
   }
-  /* Arrangements of the smaller sample are fewer rows; |U - mu| is the same for both. */
-  size_t small = n1 < n2 ? n1 : n2;
-  size_t lower_size, cut = split(groups, ngroups, n1 + n2, &lower_size);
-  struct half lower, upper;
-  if (!half_new(w, SCRATCH_HALF_A, lower_size, small, &lower) ||
-      !half_new(w, SCRATCH_HALF_B, n1 + n2 - lower_size, small, &upper))
+  /* Exchanging the samples maps the tails on each other; with equal sizes they are the same. */
+  uint64_t low, high;
+  if (!count_upto(w, groups, ngroups, n1, n2, mu2 - off, &low))
     return false;
-  size_t present = 0;
-  for (size_t i = 0; i < cut; present += groups[i++])
-    half_add_group(&lower, present, groups[i]);
-  present = 0;
-  for (size_t i = cut; i < ngroups; present += groups[i++])
-    half_add_group(&upper, present, groups[i]);
-
-  /* With equal sizes exchanging the samples maps one tail on the other. */
-  double low = (double)count_upto(&lower, &upper, small, mu2 - off);
-  double high = n1 == n2 ? low : (double)count_from(&lower, &upper, small, mu2 + off);
-  *p = fmin(1, (low + high) / binomial(n1 + n2, small));
+  high = low;
+  if (n1 != n2 && !count_upto(w, groups, ngroups, n2, n1, mu2 - off, &high))
+    return false;
+  *p = fmin(1, ((double)low + (double)high) / binomial(n1 + n2, n1 < n2 ? n1 : n2));
   return true;
 }

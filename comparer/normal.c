@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-double stats_normal_cdf(double z) { return 0.5 * erfc(-z / M_SQRT2); }
+double stats_normal_cdf(double z) {
+  return 0.5 * erfc(-z / M_SQRT2);
+}
 
 /*
  * Start from Abramowitz and Stegun 26.2.23 (error below 4.5e-4), then Halley's method on the tail

@@ -222,10 +222,8 @@ bool stats_signed_rank_interval(struct stats_work *w, const double *d, size_t n,
   if (!sorted)
     return false;
   struct sumset walsh = {.a = sorted, .b = sorted, .na = n, .nb = n, .triangle = true};
-  size_t size = sumset_size(&walsh);
-  double middle = sumset_select(&walsh, (size + 1) / 2), above = middle;
-  if (size % 2 == 0)
-    above = sumset_select(&walsh, size / 2 + 1);
+  double middle, above;
+  sumset_middle(&walsh, &middle, &above);
   *out = (struct stats_estimate){middle / 4 + above / 4, -INFINITY, INFINITY};
 
   double alpha = work_alpha(confidence);
@@ -248,4 +246,6 @@ bool stats_signed_rank_interval(struct stats_work *w, const double *d, size_t n,
   return true;
 }
 
-double stats_signed_rank_min_p(size_t n) { return n == 0 ? 1 : fmin(1, ldexp(2, -(int)n)); }
+double stats_signed_rank_min_p(size_t n) {
+  return n == 0 ? 1 : fmin(1, ldexp(2, -(int)n));
+}

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
-struct stats_work *stats_work_new(void) { return calloc(1, sizeof(struct stats_work)); }
+struct stats_work *stats_work_new(void) {
+  return calloc(1, sizeof(struct stats_work));
+}
 
 void stats_work_free(struct stats_work *w) {
   if (!w)

@@ -15,13 +15,15 @@
 
 /* One growing buffer for each use, so that a function may hold several at a time. */
 enum scratch {
-  SCRATCH_LOG_X,  /* logs of the two samples, for ratios */
+  SCRATCH_LOG_X, /* logs of the two samples, for ratios */
   SCRATCH_LOG_Y,
-  SCRATCH_NEG_X,  /* the samples negated and reversed, as the other half of a sumset */
+  SCRATCH_NEG_X, /* the samples negated and reversed, as the other half of a sumset */
   SCRATCH_NEG_Y,
-  SCRATCH_GROUPS, /* sizes of the tie groups of a pooled sample */
-  SCRATCH_HALF_A, /* counts of the lower and upper half of the pooled ranks */
-  SCRATCH_HALF_B,
+  SCRATCH_GROUPS,     /* sizes of the tie groups of a pooled sample */
+  SCRATCH_LOWER_ROWS, /* counts of the halves of the pooled ranks: row starts, then the rows */
+  SCRATCH_LOWER,
+  SCRATCH_UPPER_ROWS,
+  SCRATCH_UPPER,
   SCRATCH_COUNTS, /* counts of a null distribution being built */
   SCRATCH_RANKS,  /* doubled ranks of the non-zero differences */
   SCRATCH_SORTED, /* sorted copy of paired differences */
@@ -60,6 +62,8 @@ struct stats_work {
 void *work_scratch(struct stats_work *w, enum scratch kind, size_t n, size_t size);
 
 /* alpha of an interval. Slack: 1 - 0.9 lies below 0.1, yet a test whose p is 0.1 rejects there. */
-static inline double work_alpha(double confidence) { return (1 - confidence) * (1 + 1e-12); }
+static inline double work_alpha(double confidence) {
+  return (1 - confidence) * (1 + 1e-12);
+}
 
 #endif

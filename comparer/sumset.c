@@ -79,6 +79,15 @@ static double pivot(double lo, double hi, double fraction, bool halve) {
   return from_key((a & b) + ((a ^ b) >> 1)); /* the mean, rounded down, without overflow */
 }
 
+/*
+ * Where to cut, as a fraction of the range: not at the rank itself but a little beyond it, as seen
+ * from the farther end, so that this end moves next to it. Halves the number of counts.
+ */
+static double aim(size_t from_lo, size_t from_hi) {
+  double a = (double)from_lo, b = (double)from_hi, margin = COLLECT / 3.0;
+  return (a > b ? a - fmin(margin, a / 2) : a + fmin(margin, b / 2)) / (a + b);
+}
+
 /* The k-th smallest of the sums in (lo, hi], of which there are at most COLLECT. */
 static double select_between(const struct sumset *s, double lo, double hi, size_t k) {
   double found[COLLECT];
@@ -108,8 +117,7 @@ double sumset_select(const struct sumset *s, size_t k) {
   /* Always: count(lo) = below < k <= upto = count(hi). */
   bool halve = false;
   while (upto - below > COLLECT) {
-    double fraction = (double)(k - below) / (double)(upto - below);
-    double t = pivot(lo, hi, fraction, halve);
+    double t = pivot(lo, hi, aim(k - below, upto - k), halve);
     if (t == lo)
       return hi; /* no double between: all that remain are equal */
     size_t count = sumset_count(s, t), left = upto - below;
@@ -120,7 +128,14 @@ double sumset_select(const struct sumset *s, size_t k) {
       lo = t;
       below = count;
     }
-    halve = !halve && upto - below > left / 4; /* interpolation stalls at lumps and long tails */
+    halve = !halve && upto - below > left / 2; /* interpolation stalls at lumps and long tails */
   }
   return select_between(s, lo, hi, k - below);
+}
+
+void sumset_middle(const struct sumset *s, double *low, double *high) {
+  size_t size = sumset_size(s), half = (size + 1) / 2;
+  *low = *high = sumset_select(s, half);
+  if (size % 2 == 0 && sumset_count(s, *low) == half)
+    *high = sumset_next(s, *low);
 }

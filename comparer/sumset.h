@@ -25,6 +25,9 @@ size_t sumset_count(const struct sumset *s, double t);
 /* The k-th smallest sum, 1 <= k <= size. */
 double sumset_select(const struct sumset *s, size_t k);
 
+/* The middle sums, both the same for an odd number; their mean is the median. */
+void sumset_middle(const struct sumset *s, double *low, double *high);
+
 /* The nearest sum above or below v; +-INFINITY if there is none. */
 double sumset_next(const struct sumset *s, double v);
 double sumset_previous(const struct sumset *s, double v);
