@@ -70,7 +70,8 @@ bool cell_fits(const struct workload_case *c, const struct strategy *s, enum dis
     snprintf(why, why_size, "discipline %s means nothing here", discipline_name(discipline));
     return false;
   }
-  if (threads < c->min_threads || (c->max_threads != 0 && threads > c->max_threads)) {
+  bool too_many = c->max_threads != 0 && threads > c->max_threads;
+  if (threads < c->min_threads || (too_many && !(c->flags & CASE_FEWER_THREADS))) {
     snprintf(why, why_size, "runs at %u to %u threads only", c->min_threads, c->max_threads);
     return false;
   }

@@ -82,6 +82,7 @@ extern const struct unit_info unit_infos[UNIT_COUNT];
 #define NOTE_ALLOCATOR "allocator"  /* "glibc", "jemalloc", ... */
 #define NOTE_ALLOCATOR_VERSION "allocator-version"
 #define NOTE_ALLOCATOR_PATH "allocator-path"
+#define NOTE_THREADS "threads-measured" /* when CASE_FEWER_THREADS made them fewer */
 
 struct sample_value {
   char *name;
