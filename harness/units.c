@@ -1,0 +1,185 @@
+/* Formulas of the units; see units.h. docs/method.md says what they are good for. */
+#include "harness/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NO_SCHEDSTAT "the kernel has no /proc/self/task/*/schedstat (CONFIG_SCHED_INFO)"
+
+/* More than this share of foreign CPU makes a sample doubtful. */
+#define FOREIGN_LIMIT 5.0
+
+/* Threads that sleep less than this share of their time count as never blocking. */
+#define BLOCKS_SHARE 0.01
+
+static const char *unit(enum unit_id id) {
+  return unit_infos[id].name;
+}
+
+static bool per_op(struct sample *s, const char *name, double sum, const struct measurement *m) {
+  return sample_add(s, name, sum / (double)m->ops);
+}
+
+uint64_t heap_live(const struct heap_counts *c) {
+  return c->alloc_bytes > c->freed_bytes ? c->alloc_bytes - c->freed_bytes : 0;
+}
+
+/* The sums over the threads. */
+struct sums {
+  double span_ns, cpu_ns, delay_ns, blocked_ns;
+  double switches, voluntary, faults;
+  bool has_delay;
+};
+
+static double more(uint64_t start, uint64_t end) {
+  return end > start ? (double)(end - start) : 0;
+}
+
+static struct sums sum_threads(const struct measurement *m) {
+  struct sums s = {.has_delay = true};
+  for (unsigned i = 0; i < m->threads; i++) {
+    const struct thread_reading *t = &m->thread[i];
+    double cpu = more(t->start.cpu_ns, t->end.cpu_ns);
+    double delay = more(t->delay_start_ns, t->delay_end_ns);
+    double blocked = (double)t->span_ns - cpu - delay;
+    s.has_delay = s.has_delay && t->has_delay;
+    s.span_ns += (double)t->span_ns;
+    s.cpu_ns += cpu;
+    s.delay_ns += delay;
+    s.blocked_ns += blocked > 0 ? blocked : 0;
+    s.voluntary += more(t->start.voluntary, t->end.voluntary);
+    s.switches +=
+        more(t->start.voluntary, t->end.voluntary) + more(t->start.involuntary, t->end.involuntary);
+    s.faults += more(t->start.minor, t->end.minor) + more(t->start.major, t->end.major);
+  }
+  return s;
+}
+
+/* ---- foreign CPU ---- */
+
+/*
+ * The CPU time that the team could have had: every CPU until the last of its threads was done.
+ * What lies between that and the end of the last op is the tail, nobody's fault.
+ */
+static double available_ns(const struct measurement *m) {
+  double sum = 0;
+  if (m->thread[0].cpu < 0)
+    return (double)m->elapsed_ns * m->cpus;
+  for (unsigned i = 0; i < m->threads; i++) {
+    bool first = true;
+    uint64_t longest = 0;
+    for (unsigned j = 0; j < m->threads; j++) {
+      if (m->thread[j].cpu != m->thread[i].cpu)
+        continue;
+      first = first && j >= i;
+      longest = m->thread[j].span_ns > longest ? m->thread[j].span_ns : longest;
+    }
+    if (first)
+      sum += (double)longest;
+  }
+  return sum;
+}
+
+/*
+ * CPU that was neither ours nor idle. Threads that never block leave no CPU idle, so whatever
+ * they did not get went to others. Where they block and have a CPU each, others show as
+ * run-queue delay. Where they block and share CPUs, idle and foreign time cannot be told apart,
+ * unless both together are small. False: cannot be told.
+ */
+static bool foreign_percent(const struct measurement *m, const struct sums *s, double *percent) {
+  double available = available_ns(m);
+  double gap = available - s->cpu_ns - (double)m->harness_cpu_ns;
+  bool blocks =
+      s->has_delay ? s->blocked_ns > BLOCKS_SHARE * s->span_ns : s->voluntary > 2.0 * m->threads;
+  gap = gap > 0 ? gap : 0;
+  if (blocks && s->has_delay && m->threads <= m->cpus)
+    gap = s->delay_ns < gap ? s->delay_ns : gap;
+  else if (blocks && gap > FOREIGN_LIMIT / 100 * available)
+    return false;
+  *percent = available > 0 ? 100 * gap / available : 0;
+  return true;
+}
+
+static bool fill_foreign(const struct measurement *m, const struct sums *s, struct sample *out) {
+  double percent;
+  char text[100];
+  if (!foreign_percent(m, s, &percent))
+    return sample_add_missing(out, unit(UNIT_FOREIGN),
+                              "threads block and share CPUs: idle or foreign cannot be told");
+  if (!sample_add(out, unit(UNIT_FOREIGN), percent))
+    return false;
+  if (percent <= FOREIGN_LIMIT)
+    return true;
+  snprintf(text, sizeof text, "%.1f %% of the CPU time went to others", percent);
+  return sample_add_flag(out, FLAG_FOREIGN, text);
+}
+
+/* ---- the groups of units ---- */
+
+static bool fill_time(const struct measurement *m, const struct sums *s, struct sample *out) {
+  bool ok = per_op(out, unit(UNIT_CPU_NS), s->cpu_ns, m) &&
+            per_op(out, unit(UNIT_CTX), s->switches, m) &&
+            per_op(out, unit(UNIT_FAULTS), s->faults, m);
+  if (!s->has_delay)
+    return ok && sample_add_missing(out, unit(UNIT_BLOCKED_NS), NO_SCHEDSTAT) &&
+           sample_add_missing(out, unit(UNIT_RUNQUEUE_NS), NO_SCHEDSTAT);
+  return ok && per_op(out, unit(UNIT_BLOCKED_NS), s->blocked_ns, m) &&
+         per_op(out, unit(UNIT_RUNQUEUE_NS), s->delay_ns, m);
+}
+
+static bool fill_memory(const struct measurement *m, struct sample *out) {
+  uint64_t live = heap_live(&m->heap_end);
+  bool ok = sample_add(out, unit(UNIT_LIVE_PEAK), (double)m->live_peak) &&
+            sample_add(out, unit(UNIT_POOLED), (double)m->held.bytes);
+  if (m->has_system_bytes)
+    ok = ok && sample_add(out, unit(UNIT_HEAP_HELD),
+                          m->system_bytes > live ? (double)(m->system_bytes - live) : 0);
+  else
+    ok = ok && sample_add_missing(out, unit(UNIT_HEAP_HELD), m->why_no_system_bytes);
+  if (m->has_rss)
+    return ok && sample_add(out, unit(UNIT_RSS_PEAK), (double)m->rss_peak);
+  return ok && sample_add_missing(out, unit(UNIT_RSS_PEAK), "no VmHWM in /proc/self/status");
+}
+
+/* Hold times are measured by some strategies only; 0 would be a lie for the others. */
+static bool not_measured(const struct pool_stats *d, const char *name) {
+  return strcmp(name, "lockhold-ns/op") == 0 && d->lock_acquisitions > 0 && d->lock_hold_ns == 0;
+}
+
+static bool fill_pool(const struct measurement *m, struct sample *out) {
+  struct pool_stats d;
+#define SUBTRACT(field, unit, what) d.field = m->pool_end.field - m->pool_start.field;
+  POOL_COUNTERS(SUBTRACT)
+#undef SUBTRACT
+  bool ok = d.gets > 0
+                ? sample_add(out, unit(UNIT_MISS), 100 * (double)d.misses / (double)d.gets)
+                : sample_add_missing(out, unit(UNIT_MISS), "the case gets nothing from a strategy");
+#define ADD(field, name, what)                                                             \
+  ok = ok && (not_measured(&d, name)                                                       \
+                  ? sample_add_missing(out, name, "this strategy does not time its locks") \
+                  : per_op(out, name, (double)d.field, m));
+  POOL_COUNTERS(ADD)
+#undef ADD
+  return ok;
+}
+
+static bool fill_throttled(const struct measurement *m, struct sample *out) {
+  char text[100];
+  if (!m->has_throttled || m->throttled == 0)
+    return true;
+  snprintf(text, sizeof text, "the cgroup's CPU quota stopped the threads %" PRIu64 " times",
+           m->throttled);
+  return sample_add_flag(out, FLAG_THROTTLED, text);
+}
+
+bool units_fill(const struct measurement *m, struct sample *out) {
+  struct sums sums = sum_threads(m);
+  out->ops = m->ops;
+  return per_op(out, unit(UNIT_NS_OP), (double)m->elapsed_ns, m) &&
+         per_op(out, unit(UNIT_B_OP), more(m->heap_start.alloc_bytes, m->heap_end.alloc_bytes),
+                m) &&
+         per_op(out, unit(UNIT_ALLOCS_OP), more(m->heap_start.allocs, m->heap_end.allocs), m) &&
+         fill_time(m, &sums, out) && fill_memory(m, out) && fill_pool(m, out) &&
+         fill_foreign(m, &sums, out) && fill_throttled(m, out);
+}

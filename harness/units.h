@@ -1,0 +1,50 @@
+/*
+ * From readings at the edges of a measured part to the units of a sample.
+ *
+ * No clock, no system call, no thread: what is read where is the worker's business (worker.c),
+ * what it means is here, so that every formula can be checked by hand.
+ */
+#ifndef POOLBENCH_UNITS_H
+#define POOLBENCH_UNITS_H
+
+#include "harness/heap.h"
+#include "harness/osstat.h"
+#include "harness/sample.h"
+#include "strategies/strategy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One measuring thread. */
+struct thread_reading {
+  int cpu;                               /* -1: unbound */
+  uint64_t span_ns;                      /* from the release to the end of its last op */
+  struct os_usage start, end;            /* read by itself before its first and after its last op */
+  uint64_t delay_start_ns, delay_end_ns; /* run-queue delay, before the release and at its end */
+  bool has_delay;
+};
+
+struct measurement {
+  uint64_t ops, elapsed_ns; /* release to the end of the last op */
+  unsigned threads, cpus;   /* CPUs that the threads can use at once */
+  const struct thread_reading *thread;
+  uint64_t harness_cpu_ns; /* CPU time of the harness's own thread meanwhile */
+  struct heap_counts heap_start, heap_end;
+  struct pool_stats pool_start, pool_end;
+  uint64_t live_peak; /* bytes */
+  struct pool_held held;
+  bool has_system_bytes, has_rss, has_throttled;
+  uint64_t system_bytes, rss_peak, throttled;
+  char why_no_system_bytes[160];
+};
+
+/* Bytes allocated and not yet freed; 0 when frees of other threads are seen first. */
+uint64_t heap_live(const struct heap_counts *c);
+
+/*
+ * Adds every unit of UNITS (but host-speed-%, which needs the whole run) and of POOL_COUNTERS,
+ * as a value or as missing, and the flags that follow from them. False when out of memory.
+ */
+bool units_fill(const struct measurement *m, struct sample *s);
+
+#endif
