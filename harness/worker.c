@@ -1,0 +1,553 @@
+/*
+ * From a cell to a sample: open, warm up, measure between two snapshots, read what stays.
+ *
+ * Owns the order of these steps and who reads what when. Arithmetic is elsewhere: pace.h decides
+ * how many ops, units.h turns readings into units.
+ */
+#include "harness/worker.h"
+
+#include "harness/clock.h"
+#include "harness/footprint.h"
+#include "harness/pace.h"
+#include "harness/sample.h"
+#include "harness/speed.h"
+#include "harness/team.h"
+#include "harness/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long joining may take when a check asks for it and ops have been cut off. */
+#define JOIN_GRACE_NS (10 * NS_PER_S)
+
+/* One measuring thread, on lines of its own: its counters are written while others run. */
+struct seat {
+  struct workload_thread work;
+  struct thread_reading reading;
+  struct counter_thread counters;
+  bool open;
+} __attribute__((aligned(POOL_LINE)));
+
+struct worker {
+  const struct cell *cell;
+  const struct worker_target *target;
+  struct sample *sample;
+  uint64_t start_ns, deadline_ns;
+  struct heap_counts heap_before; /* before anything was opened, for the leak check */
+  struct workload_state *state;
+  struct pool *pool;
+  struct counters counters;
+  struct seat *seats;
+  struct team *team;
+  unsigned cpus;  /* that the threads can use at once */
+  double wall_ns; /* per op, by the warm-up */
+  uint64_t warmup_ns;
+  uint64_t live_peak;
+  bool has_speed;
+  uint64_t speed_ns, throttled_before;
+  struct measurement m;
+};
+
+static void out_of_memory(struct worker *w) {
+  sample_set_error(w->sample, "out of memory");
+}
+
+static void note_number(struct worker *w, const char *key, uint64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%" PRIu64, value);
+  if (!sample_add_note(w->sample, key, text))
+    out_of_memory(w);
+}
+
+/* ---- hooks: on the measuring threads ---- */
+
+static bool seat_open(void *context, unsigned index) {
+  struct worker *w = context;
+  struct seat *seat = &w->seats[index];
+  const struct strategy *s = w->target->strategy;
+  heap_thread_begin();
+  if (!counter_thread_attach(&seat->counters, &w->counters)) {
+    snprintf(seat->work.why, sizeof seat->work.why, "out of memory for its counters");
+    return false;
+  }
+  seat->work.pool_thread = s->attach(w->pool);
+  if (!seat->work.pool_thread) {
+    snprintf(seat->work.why, sizeof seat->work.why, "strategy %s: attach: out of memory", s->name);
+    return false;
+  }
+  seat->open = !w->target->workload->thread_open || w->target->workload->thread_open(&seat->work);
+  return seat->open;
+}
+
+static bool seat_run(void *context, unsigned index, uint64_t n) {
+  struct worker *w = context;
+  struct workload_thread *t = &w->seats[index].work;
+  w->target->workload->run(t, n);
+  return !t->failed;
+}
+
+/* Innermost the CPU clock, so that reading the rest is not in it; outermost the counters. */
+static void seat_edge(void *context, unsigned index, enum team_edge edge) {
+  struct worker *w = context;
+  struct seat *seat = &w->seats[index];
+  struct thread_reading *r = &seat->reading;
+  if (edge == TEAM_START) {
+    counter_thread_start(&seat->counters);
+    os_usage_thread(&r->start);
+    return;
+  }
+  os_usage_thread(&r->end);
+  r->has_delay =
+      r->has_delay && os_run_delay_ns(team_member(w->team, index)->tid, &r->delay_end_ns);
+  counter_thread_stop(&seat->counters);
+}
+
+static void seat_idle(void *context, unsigned index) {
+  struct worker *w = context;
+  w->target->strategy->quiesce(w->pool, w->seats[index].work.pool_thread);
+}
+
+static void seat_close(void *context, unsigned index) {
+  struct worker *w = context;
+  struct seat *seat = &w->seats[index];
+  if (seat->open && w->target->workload->thread_close)
+    w->target->workload->thread_close(&seat->work);
+  if (seat->work.pool_thread)
+    w->target->strategy->detach(w->pool, seat->work.pool_thread);
+  counter_thread_detach(&seat->counters);
+  heap_thread_end();
+}
+
+/* ---- opening and closing ---- */
+
+/* What the threads run on: distinct CPUs if bound, else as many as allowed. */
+static unsigned count_cpus(const struct cell *cell) {
+  unsigned count = 0;
+  if (!cell->cpu_map) {
+    unsigned allowed = os_allowed_cpus();
+    return allowed < cell->threads ? allowed : cell->threads;
+  }
+  for (unsigned i = 0; i < cell->threads; i++) {
+    unsigned j = 0;
+    while (cell->cpu_map[j] != cell->cpu_map[i])
+      j++;
+    count += j == i;
+  }
+  return count;
+}
+
+static bool open_workload(struct worker *w) {
+  const struct cell *cell = w->cell;
+  const struct workload *workload = w->target->workload;
+  char why[500] = "no reason given";
+  struct workload_setup setup = {
+      .case_name = w->target->of->name,
+      .object_file = cell->object_file,
+      .discipline = cell->discipline,
+      .threads = cell->threads,
+      .seed = cell->seed,
+      .why = why,
+      .why_size = sizeof why,
+  };
+  if (workload->open(&setup, &w->state))
+    return true;
+  w->state = NULL;
+  sample_set_error(w->sample, "workload %s: %s", workload->name, why);
+  return false;
+}
+
+static bool open_pool(struct worker *w) {
+  const struct worker_target *target = w->target;
+  size_t kind_count;
+  const struct kind *kinds = target->workload->kinds(w->state, &kind_count);
+  char why[500] = "no reason given";
+  struct pool_config config = {
+      .options = target->options,
+      .option_count = target->option_count,
+      .threads = w->cell->threads + target->of->own_threads,
+      .why = why,
+      .why_size = sizeof why,
+  };
+  w->pool = target->strategy->open(kinds, kind_count, &config);
+  if (!w->pool)
+    sample_set_error(w->sample, "strategy %s: %s", target->strategy->name, why);
+  return w->pool != NULL;
+}
+
+static bool open_counters(struct worker *w) {
+  struct error e;
+  const char *list = w->cell->counters; /* a list comes from a runner that has proved it */
+  if (counters_open(&w->counters, list, w->target->counter_sources, list == NULL, &e))
+    return true;
+  sample_set_error(w->sample, "%s", e.text);
+  return false;
+}
+
+static bool open_seats(struct worker *w) {
+  unsigned threads = w->cell->threads;
+  w->seats = aligned_alloc(POOL_LINE, threads * sizeof *w->seats);
+  if (!w->seats) {
+    out_of_memory(w);
+    return false;
+  }
+  memset(w->seats, 0, threads * sizeof *w->seats);
+  for (unsigned i = 0; i < threads; i++)
+    w->seats[i].work = (struct workload_thread){
+        .strategy = w->target->strategy,
+        .pool = w->pool,
+        .state = w->state,
+        .index = i,
+        .threads = threads,
+    };
+  return true;
+}
+
+/* The first thread with a reason explains why the team stopped. */
+static void explain_failure(struct worker *w, const char *otherwise) {
+  for (unsigned i = 0; w->seats && i < w->cell->threads; i++)
+    if (w->seats[i].work.why[0] != '\0') {
+      sample_set_error(w->sample, "thread %u: %s", i, w->seats[i].work.why);
+      return;
+    }
+  sample_set_error(w->sample, "%s", otherwise);
+}
+
+static bool start_team(struct worker *w) {
+  struct error e;
+  struct team_config config = {
+      .threads = w->cell->threads,
+      .cpu_map = w->cell->cpu_map,
+      .hooks = {seat_open, seat_run, seat_edge, seat_idle, seat_close},
+      .context = w,
+  };
+  w->team = team_start(&config, w->deadline_ns, &e);
+  if (!w->team)
+    explain_failure(w, e.text);
+  return w->team != NULL;
+}
+
+/* Bytes that are still allocated after everything was closed. */
+static void check_leaks(struct worker *w) {
+  struct heap_counts now;
+  heap_total(&now);
+  uint64_t allocs = now.allocs - w->heap_before.allocs, frees = now.frees - w->heap_before.frees;
+  uint64_t bytes = now.alloc_bytes - w->heap_before.alloc_bytes;
+  uint64_t freed = now.freed_bytes - w->heap_before.freed_bytes;
+  if (!w->sample->error && (allocs != frees || bytes != freed))
+    sample_set_error(w->sample,
+                     "leak: after closing, %" PRId64 " blocks and %" PRId64 " bytes are still "
+                     "allocated (less than none: freed with a size that was not asked for)",
+                     (int64_t)(allocs - frees), (int64_t)(bytes - freed));
+}
+
+/* Joins and frees. Threads in an op that does not end keep everything. */
+static void close_all(struct worker *w) {
+  if (w->team && !team_stop(w->team, JOIN_GRACE_NS)) {
+    sample_add_note(w->sample, "threads-left", "an op did not end, its thread was not joined");
+    return;
+  }
+  if (w->pool)
+    w->target->strategy->close(w->pool);
+  if (w->state)
+    w->target->workload->close(w->state);
+  free(w->seats);
+  heap_thread_end();
+  check_leaks(w);
+}
+
+/* ---- phases ---- */
+
+/* Runs a phase; false when the sample is over: an op failed, or the time limit passed. */
+static bool run(struct worker *w, const struct team_phase *phase, struct team_result *result) {
+  switch (team_run(w->team, phase, result)) {
+  case TEAM_DONE:
+    return true;
+  case TEAM_FAILED:
+    explain_failure(w, "an op failed without saying why");
+    return false;
+  case TEAM_LATE:
+    w->sample->ops = phase->each ? phase->each * w->cell->threads : phase->ops;
+    w->sample->bound_s = (double)result->elapsed_ns / (double)NS_PER_S;
+    return false;
+  }
+  return false;
+}
+
+static double busy_ns(const struct worker *w) {
+  return w->wall_ns * w->cpus;
+}
+
+struct warmup {
+  struct pool_stats seen;       /* at the end of the last stretch */
+  struct pace_misses last, now; /* the last two stretches */
+  uint64_t spent_ns;
+  unsigned stretches;
+  bool steady;
+};
+
+static bool warm_stretch(struct worker *w, struct warmup *warm, const struct team_phase *phase) {
+  struct team_result result;
+  struct pool_stats stats;
+  if (!run(w, phase, &result))
+    return false;
+  w->target->strategy->stats(w->pool, &stats);
+  warm->last = warm->now;
+  warm->now = (struct pace_misses){result.ops, stats.gets - warm->seen.gets,
+                                   stats.misses - warm->seen.misses};
+  warm->seen = stats;
+  warm->steady = warm->stretches > 0 && pace_steady(&warm->last, &warm->now);
+  warm->stretches++;
+  warm->spent_ns += result.elapsed_ns;
+  w->wall_ns = (double)result.elapsed_ns / (double)result.ops;
+  return true;
+}
+
+static void note_warmup(struct worker *w, const struct warmup *warm) {
+  char text[160];
+  w->warmup_ns = warm->spent_ns;
+  note_number(w, NOTE_WARMUP, warm->spent_ns);
+  note_number(w, "warmup-stretches", warm->stretches);
+  if (warm->steady)
+    return;
+  snprintf(text, sizeof text, "misses/op %.4g, then %.4g, when %.3g ms of warm-up were over",
+           (double)warm->last.misses / (double)warm->last.ops,
+           (double)warm->now.misses / (double)warm->now.ops,
+           (double)warm->spent_ns / (double)NS_PER_MS);
+  if (!sample_add_flag(w->sample, FLAG_NOT_STEADY, text))
+    out_of_memory(w);
+}
+
+/*
+ * Two ops on every thread, one by one because the first one finds everything cold; then
+ * stretches, each as long as all before it, until two successive ones agree and the least time is
+ * over, or the most time is. The first stretches of fast ops are far too short, which only shows
+ * that the ops are fast: the next one is planned with the better rate.
+ */
+static bool warm_up(struct worker *w) {
+  const struct cell *cell = w->cell;
+  struct warmup warm = {0};
+  uint64_t least = pace_warmup_min_ns(cell->window_ns, cell->threads, w->cpus);
+  uint64_t most =
+      cell->warmup_limit_ns ? cell->warmup_limit_ns : pace_warmup_max_ns(cell->window_ns);
+  least = least < most ? least : most;
+  w->target->strategy->stats(w->pool, &warm.seen);
+  struct team_phase each = {.each = 1, .deadline_ns = w->deadline_ns};
+  if (!warm_stretch(w, &warm, &each) || !warm_stretch(w, &warm, &each))
+    return false;
+  while ((warm.spent_ns < least || !warm.steady) && warm.spent_ns < most) {
+    uint64_t left = most - warm.spent_ns;
+    uint64_t aim = warm.spent_ns > NS_PER_MS ? warm.spent_ns : NS_PER_MS;
+    struct team_phase stretch = {
+        .ops = pace_ops((double)(aim < left ? aim : left), w->wall_ns),
+        .grain = pace_grain(busy_ns(w)),
+        .deadline_ns = w->deadline_ns,
+    };
+    if (!warm_stretch(w, &warm, &stretch))
+      return false;
+  }
+  note_warmup(w, &warm);
+  return true;
+}
+
+/* ---- the measured part ---- */
+
+static void look_at_live(void *context) {
+  struct worker *w = context;
+  struct heap_counts now;
+  heap_total(&now);
+  uint64_t live = heap_live(&now);
+  w->live_peak = live > w->live_peak ? live : w->live_peak;
+}
+
+/* Snapshots while all threads are parked; run-queue delay of a thread that sleeps is exact. */
+static void before(struct worker *w) {
+  for (unsigned i = 0; i < w->cell->threads; i++) {
+    struct thread_reading *r = &w->seats[i].reading;
+    r->has_delay = os_run_delay_ns(team_member(w->team, i)->tid, &r->delay_start_ns);
+  }
+  w->m.has_throttled = os_throttled("", &w->throttled_before);
+  w->target->strategy->stats(w->pool, &w->m.pool_start);
+  heap_total(&w->m.heap_start);
+  look_at_live(w);
+}
+
+static void after(struct worker *w, const struct team_result *result, uint64_t cpu_ns) {
+  struct measurement *m = &w->m;
+  uint64_t throttled;
+  m->harness_cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+  heap_total(&m->heap_end);
+  look_at_live(w);
+  w->target->strategy->stats(w->pool, &m->pool_end);
+  m->ops = result->ops;
+  m->elapsed_ns = result->elapsed_ns;
+  m->has_throttled = m->has_throttled && os_throttled("", &throttled);
+  m->throttled = m->has_throttled ? throttled - w->throttled_before : 0;
+  for (unsigned i = 0; i < w->cell->threads; i++) {
+    const struct team_member *member = team_member(w->team, i);
+    w->seats[i].reading.cpu = member->cpu;
+    w->seats[i].reading.span_ns = member->end_ns - result->release_ns;
+  }
+}
+
+static bool measure(struct worker *w) {
+  struct team_result result;
+  struct team_phase phase = {
+      .ops = pace_measured_ops(w->cell->window_ns, w->wall_ns, w->cpus, w->cell->threads),
+      .grain = pace_grain(busy_ns(w)),
+      .edges = true,
+      .deadline_ns = w->deadline_ns,
+      .tick_ns = WORKER_LIVE_PERIOD_NS,
+      .tick = look_at_live,
+  };
+  before(w);
+  uint64_t cpu_ns = clock_thread_cpu_ns();
+  if (!run(w, &phase, &result))
+    return false;
+  after(w, &result, cpu_ns);
+  note_number(w, NOTE_MEASURED, result.elapsed_ns);
+  note_number(w, "ops-per-call", phase.grain);
+  note_number(w, "live-peak-period-ns", WORKER_LIVE_PERIOD_NS);
+  return true;
+}
+
+/* ---- the sample ---- */
+
+/* While threads are parked and before the sample itself takes memory. */
+static void read_memory(struct worker *w, const struct allocator *a) {
+  struct measurement *m = &w->m;
+  w->target->strategy->held(w->pool, &m->held);
+  m->has_system_bytes = allocator_system_bytes(a, &m->system_bytes, m->why_no_system_bytes,
+                                               sizeof m->why_no_system_bytes);
+  m->has_rss = os_rss_peak("", &m->rss_peak);
+}
+
+static bool add_counters(struct worker *w) {
+  bool ok = true;
+  for (size_t i = 0; i < w->counters.count && ok; i++) {
+    char name[COUNTER_NAME_MAX + 4];
+    const char *why = w->counters.events[i].why;
+    double sum = 0;
+    for (unsigned t = 0; t < w->cell->threads && *why == '\0'; t++) {
+      why = w->seats[t].counters.why[i];
+      sum += (double)w->seats[t].counters.values[i];
+    }
+    snprintf(name, sizeof name, "%s/op", w->counters.events[i].name);
+    ok = *why ? sample_add_missing(w->sample, name, why)
+              : sample_add(w->sample, name, sum / (double)w->m.ops);
+  }
+  return ok;
+}
+
+static bool flag_tail(struct worker *w) {
+  char text[120];
+  double busy = (double)w->m.elapsed_ns / (double)w->m.ops * w->cpus;
+  double tail = pace_tail(busy, w->m.elapsed_ns);
+  if (tail <= 1.01 * PACE_TAIL) /* the plan aims at the limit itself */
+    return true;
+  snprintf(text, sizeof text, "%" PRIu64 " ops: half an op is %.1f %% of the measured part",
+           w->m.ops, 100 * tail);
+  return sample_add_flag(w->sample, FLAG_SHORT_OPS, text);
+}
+
+static bool fill(struct worker *w, const struct allocator *a) {
+  struct thread_reading *readings = calloc(w->cell->threads, sizeof *readings);
+  unsigned arenas;
+  if (!readings)
+    return false;
+  for (unsigned i = 0; i < w->cell->threads; i++)
+    readings[i] = w->seats[i].reading;
+  w->m.thread = readings;
+  w->m.threads = w->cell->threads;
+  w->m.cpus = w->cpus;
+  bool ok = units_fill(&w->m, w->sample) && add_counters(w) && flag_tail(w);
+  free(readings);
+  if (ok && allocator_arenas(a, &arenas))
+    note_number(w, "arenas", arenas);
+  return ok;
+}
+
+static bool note_allocator(struct worker *w, const struct allocator *a) {
+  struct error e;
+  if (!sample_add_note(w->sample, NOTE_ALLOCATOR, a->name) ||
+      !sample_add_note(w->sample, NOTE_ALLOCATOR_VERSION, a->version) ||
+      !sample_add_note(w->sample, NOTE_ALLOCATOR_PATH, a->path)) {
+    out_of_memory(w);
+    return false;
+  }
+  if (!w->cell->expect_allocator || allocator_expect(a, w->cell->expect_allocator, &e))
+    return true;
+  sample_set_error(w->sample, "%s", e.text);
+  return false;
+}
+
+/* The loop's time, the mean of before and after; what the host did in between shows in both. */
+static void note_speed(struct worker *w) {
+  uint64_t after_ns;
+  if (w->has_speed && speed_measure(&after_ns))
+    note_number(w, NOTE_SPEED, (w->speed_ns + after_ns) / 2);
+}
+
+static bool open_all(struct worker *w) {
+  w->cpus = count_cpus(w->cell);
+  return open_workload(w) && open_pool(w) && open_counters(w) && open_seats(w) && start_team(w);
+}
+
+static void measure_all(struct worker *w) {
+  struct allocator allocator;
+  allocator_identify(&allocator);
+  if (!note_allocator(w, &allocator) || !open_all(w))
+    return;
+  note_number(w, "setup-ns", clock_wall_ns() - w->start_ns);
+  if (!warm_up(w) || !measure(w))
+    return;
+  read_memory(w, &allocator);
+  if (!fill(w, &allocator))
+    out_of_memory(w);
+  note_speed(w);
+}
+
+void worker_measure_with(const struct cell *cell, const struct worker_target *target,
+                         struct sample *sample) {
+  struct worker w = {.cell = cell, .target = target, .sample = sample, .start_ns = clock_wall_ns()};
+  w.deadline_ns = cell->limit_ns ? w.start_ns + cell->limit_ns : 0;
+  w.has_speed = speed_measure(&w.speed_ns);
+  os_rss_peak_reset(); /* else the loop's own memory would be in the peak */
+  heap_thread_begin();
+  heap_total(&w.heap_before);
+  measure_all(&w);
+  if (cell->join)
+    close_all(&w);
+}
+
+void worker_measure(const struct cell *cell, struct sample *sample) {
+  struct error e;
+  struct workload_case found;
+  char storage[STRATEGY_SPEC_MAX], why[500];
+  const char *options[STRATEGY_MAX_OPTIONS];
+  struct worker_target target = {
+      .of = &found, .options = options, .counter_sources = counter_sources};
+  if (!cell_find_case(cell->case_name, cell->object_file, &target.workload, &found, &e)) {
+    sample_set_error(sample, "%s", e.text);
+    return;
+  }
+  target.strategy =
+      strategy_parse(cell->strategy, storage, options, &target.option_count, why, sizeof why);
+  if (!target.strategy) {
+    sample_set_error(sample, "%s", why);
+    return;
+  }
+  if (!cell_fits(&found, target.strategy, cell->discipline, cell->threads, why, sizeof why)) {
+    sample_set_error(sample, "strategy %s cannot run %s: %s", cell->strategy, cell->case_name, why);
+    return;
+  }
+  target.strategy = strategy_checked(target.strategy);
+  struct cell fewer = *cell;
+  if ((found.flags & CASE_FEWER_THREADS) && fewer.threads > found.max_threads) {
+    fewer.threads = found.max_threads;
+    snprintf(why, sizeof why, "%u of %u: the case has work for no more", fewer.threads,
+             cell->threads);
+    sample_add_note(sample, NOTE_THREADS, why);
+  }
+  worker_measure_with(&fewer, &target, sample);
+}
