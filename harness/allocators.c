@@ -77,8 +77,8 @@ static bool add(struct allocators *a, const char *label, size_t length, char *pa
     free(path);
     return error_set(e, EXIT_USAGE, "--allocators: at most %d a run", ALLOCATORS_MAX);
   }
-  struct allocator *x = &a->items[a->count];
-  *x = (struct allocator){.label = strndup(label, length), .path = path, .user_path = user};
+  struct allocator_arm *x = &a->items[a->count];
+  *x = (struct allocator_arm){.label = strndup(label, length), .path = path, .user_path = user};
   if (!x->label) {
     free(path);
     return error_set(e, EXIT_INPUT, "out of memory");

@@ -14,7 +14,7 @@
 
 #define ALLOCATORS_MAX 16
 
-struct allocator {
+struct allocator_arm {
   char *label;      /* "glibc", "jemalloc", or the user's label */
   char *path;       /* library to preload; NULL: what the process has without one */
   bool user_path;   /* given as LABEL=/path */
@@ -22,7 +22,7 @@ struct allocator {
 };
 
 struct allocators {
-  struct allocator items[ALLOCATORS_MAX];
+  struct allocator_arm items[ALLOCATORS_MAX];
   size_t count;
   /* Known allocators that "all" asked for and this machine lacks, with Debian's package. */
   struct {

@@ -16,6 +16,7 @@ enum {
   DEFAULT_SWEEP_ROUNDS = 6,
   QUICK_ROUNDS = 6,
   QUICK_SWEEP_ROUNDS = 4,
+  SERIES_ROUNDS = 3,
   OBJECT_CASES_ROOM = 8, /* cases that one object file can make */
   NAME_MAX_LENGTH = 400,
 };
@@ -415,29 +416,6 @@ static bool choose_builds(struct plan *p, const struct options *o, struct error 
 
 /* --- cells ------------------------------------------------------------------------------- */
 
-/* Why the case cannot run under the arm at that thread count; NULL: it can. */
-static const char *why_not(const struct workload_case *c, const struct plan_arm *a,
-                           unsigned threads, char *text, size_t size) {
-  unsigned flags = a->strategy->flags;
-  if ((flags & STRATEGY_ONE_OBJECT) && !(c->flags & CASE_NULL_RUNS))
-    return "holds more than one object of a kind at a time";
-  if ((flags & STRATEGY_OBJECTS_DIE_WITH_SCOPE) && (c->flags & CASE_OUTLIVES_SCOPE))
-    return "objects outlive the scope they came from";
-  if ((flags & STRATEGY_NEEDS_OWNER) && !(c->flags & CASE_HAS_OWNER))
-    return "has no owner to keep objects for";
-  if (!(c->disciplines & DISCIPLINE_BIT(a->discipline))) {
-    snprintf(text, size, "discipline %s means nothing here", discipline_name(a->discipline));
-    return text;
-  }
-  if ((c->min_threads && threads < c->min_threads) ||
-      (c->max_threads && threads > c->max_threads)) {
-    snprintf(text, size, "takes %u to %u threads, not %u", c->min_threads ? c->min_threads : 1,
-             c->max_threads ? c->max_threads : CELL_MAX_THREADS, threads);
-    return text;
-  }
-  return NULL;
-}
-
 static bool add_skip(struct plan *p, const struct plan_case *row, const struct plan_arm *a,
                      const char *why, struct error *e) {
   for (size_t i = 0; i < p->skip_count; i++)
@@ -472,19 +450,25 @@ static bool add_cell(struct plan *p, const struct plan_cell *like, struct error 
   struct plan_cell *c = &p->cells[p->cell_count];
   *c = *like;
   c->rounds = c->headline ? p->rounds : p->sweep_rounds;
+  /* A series takes seconds and shows megabytes: a few are enough. */
+  if ((c->row->info->flags & CASE_SERIES) && c->rounds > SERIES_ROUNDS)
+    c->rounds = SERIES_ROUNDS;
   p->cell_count++;
   return name_cell(c, e);
 }
 
 /* All arms and builds of one row at one thread count. */
 static bool add_row(struct plan *p, struct plan_cell like, struct error *e) {
+  const struct workload_case *info = like.row->info;
+  like.team = like.threads;
+  if ((info->flags & CASE_FEWER_THREADS) && info->max_threads && like.threads > info->max_threads)
+    like.team = info->max_threads;
   for (size_t a = 0; a < p->arm_count; a++) {
-    char text[120];
+    char why[120];
     like.arm = &p->arms[a];
-    if ((like.row->info->flags & CASE_ONE_STRATEGY) && !like.arm->is_base && !like.arm->is_twin)
+    if ((info->flags & CASE_ONE_STRATEGY) && !like.arm->is_base && !like.arm->is_twin)
       continue;
-    const char *why = why_not(like.row->info, like.arm, like.threads, text, sizeof text);
-    if (why) {
+    if (!cell_fits(info, like.arm->strategy, like.arm->discipline, like.team, why, sizeof why)) {
       if (like.headline && !add_skip(p, like.row, like.arm, why, e))
         return false;
       continue;
@@ -553,10 +537,10 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
   p->quick = o->quick;
   p->rounds = o->rounds ? o->rounds : o->quick ? QUICK_ROUNDS : DEFAULT_ROUNDS;
   /* The counts of a list are wanted alike; a number's sweep is for the curve. */
-  p->sweep_rounds = o->sweep_rounds >= 0 ? (unsigned)o->sweep_rounds
-                    : list               ? p->rounds
-                    : o->quick           ? QUICK_SWEEP_ROUNDS
-                                         : DEFAULT_SWEEP_ROUNDS;
+  unsigned sweep = o->quick ? QUICK_SWEEP_ROUNDS : DEFAULT_SWEEP_ROUNDS;
+  if (list || sweep > p->rounds)
+    sweep = p->rounds;
+  p->sweep_rounds = o->sweep_rounds >= 0 ? (unsigned)o->sweep_rounds : sweep;
   if (p->preset && o->sweep_rounds < 0 && !list)
     p->sweep_rounds = 0; /* the published table has one thread count */
   p->sweep_is_ours = !list && o->sweep_rounds < 0;

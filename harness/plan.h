@@ -40,9 +40,10 @@ struct plan_case {
 struct plan_cell {
   const struct plan_case *row;
   const struct plan_arm *arm;
-  const struct allocator *allocator;
+  const struct allocator_arm *allocator;
   const struct plan_build *build;
-  unsigned threads;
+  unsigned threads;  /* as asked for: what the name says */
+  unsigned team;     /* measuring threads; fewer where the case cannot use more */
   bool headline;     /* samples.txt; else sweep.txt */
   unsigned rounds;   /* measured in rounds 1..rounds; 0: dropped to save time */
   uint64_t window;   /* the measured part's aim */
@@ -81,7 +82,7 @@ struct plan {
   struct plan_skip *skips;
   size_t skip_count;
   unsigned headline;     /* threads */
-  unsigned rounds;       /* the most rounds of any cell */
+  unsigned rounds;       /* of the headline */
   unsigned sweep_rounds; /* 0: no sweep */
   bool sweep_is_ours;    /* the sweep was not asked for in detail: it may be thinned */
   uint64_t seed;
@@ -120,7 +121,10 @@ uint64_t plan_rotation(unsigned threads, unsigned cpus);
 /* Sets windows, limits and expected times of all cells, then thins the plan to the budget. */
 void plan_schedule(struct plan *p, const struct options *o, const struct plan_machine *machine);
 
-/* Expected wall time of all rounds, in which round > done. */
+/* The last round in which anything is measured. */
+unsigned plan_last_round(const struct plan *p);
+
+/* Expected wall time of the rounds after `done`. */
 uint64_t plan_expected(const struct plan *p, unsigned done);
 
 /*

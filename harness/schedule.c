@@ -25,7 +25,7 @@ static uint64_t long_ops_window(const struct plan_cell *c, uint64_t window) {
 
 static uint64_t cell_window(const struct plan *p, const struct plan_cell *c,
                             const struct plan_machine *m) {
-  uint64_t least = PLAN_ROTATIONS * plan_rotation(c->threads, m->cpus);
+  uint64_t least = PLAN_ROTATIONS * plan_rotation(c->team, m->cpus);
   uint64_t period = (uint64_t)(m->cgroup_period_s * 1e9) * PLAN_ROTATIONS;
   least = period > least ? period : least;
   return p->window > least ? p->window : least;
@@ -36,10 +36,17 @@ static uint64_t cell_window(const struct plan *p, const struct plan_cell *c,
  * a thread where those take longer.
  */
 static uint64_t cell_expected(const struct plan_cell *c, const struct plan_machine *m) {
-  unsigned running = c->threads < m->cpus ? c->threads : m->cpus;
-  uint64_t two_ops = (uint64_t)(c->row->info->op_hint_ns * 2 * c->threads / running);
+  unsigned running = c->team < m->cpus ? c->team : m->cpus;
+  uint64_t two_ops = (uint64_t)(c->row->info->op_hint_ns * 2 * c->team / running);
   uint64_t warmup = c->window / 4 > two_ops ? c->window / 4 : two_ops;
   return 12 * MS + warmup + long_ops_window(c, c->window);
+}
+
+unsigned plan_last_round(const struct plan *p) {
+  unsigned last = 0;
+  for (size_t i = 0; i < p->cell_count; i++)
+    last = p->cells[i].rounds > last ? p->cells[i].rounds : last;
+  return last;
 }
 
 uint64_t plan_expected(const struct plan *p, unsigned done) {
