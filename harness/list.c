@@ -1,0 +1,72 @@
+/* `poolbench list`; see list.h. Reads the registries and looks for libraries; starts nothing. */
+#include "harness/list.h"
+#include "harness/allocators.h"
+#include "harness/counters.h"
+#include "harness/presets.h"
+#include "workloads/workload.h"
+
+#include <stdio.h>
+
+static void list_cases(const struct workload *w) {
+  printf("\nsuite %s: %s\n", w->name, w->summary);
+  for (const struct workload_case *c = w->cases; c->name; c++)
+    printf("  %-32s %s%s\n", c->name, c->what, c->flags & CASE_HIDDEN ? " (only by its name)" : "");
+}
+
+static void list_strategies(void) {
+  puts("\nstrategies (--strategies NAME[:option=value][+discipline],...)");
+  for (size_t i = 0; strategies[i]; i++) {
+    printf("  %-18s %s\n", strategies[i]->name, strategies[i]->summary);
+    for (const struct strategy_option *o = strategies[i]->options; o && o->key; o++)
+      printf("    :%s=%-12s %s (%s)\n", o->key, o->values, o->what, o->fallback);
+  }
+}
+
+static void list_allocators(void) {
+  struct allocators a;
+  struct error e;
+  puts("\nallocators (--allocators NAME,... or LABEL=/path/lib.so)");
+  if (!allocators_find(&a, "all", NULL, &e)) {
+    printf("  %s\n", e.text);
+    return;
+  }
+  for (size_t i = 0; i < a.count; i++)
+    printf("  %-18s %s\n", a.items[i].label, a.items[i].path ? a.items[i].path : "linked");
+  for (size_t i = 0; i < a.missing_count; i++)
+    printf("  %-18s not installed: apt-get install %s\n", a.missing[i].name, a.missing[i].package);
+  allocators_free(&a);
+}
+
+static void list_counters(void) {
+  struct counters c;
+  struct error e;
+  puts("\ncounters (--counters LIST; these are asked for by default)");
+  if (!counters_probe(NULL, &c, &e)) {
+    printf("  %s\n", e.text);
+    return;
+  }
+  for (size_t i = 0; i < c.count; i++)
+    printf("  %-18s %s%s\n", c.events[i].name, c.events[i].why[0] ? "missing: " : "counts",
+           c.events[i].why);
+}
+
+static void list_presets(void) {
+  puts("\npresets (--preset NAME)");
+  for (unsigned i = 0; preset_at(i); i++)
+    printf("  %-18s %s\n", preset_at(i)->name, preset_at(i)->summary);
+}
+
+int list_main(int argc, char **argv) {
+  if (argc > 1) {
+    fprintf(stderr, "poolbench list: takes no arguments, but \"%s\" was given\n", argv[1]);
+    return EXIT_USAGE;
+  }
+  puts("disciplines (--discipline): balanced, as-merged, leaky");
+  for (size_t i = 0; workloads[i]; i++)
+    list_cases(workloads[i]);
+  list_strategies();
+  list_allocators();
+  list_counters();
+  list_presets();
+  return EXIT_DONE;
+}

@@ -1,0 +1,103 @@
+/*
+ * A run: everything that `poolbench run` holds while it measures.
+ *
+ * run.c drives it, record.c writes it down as run.json and reads it back, progress.c shows it.
+ */
+#ifndef POOLBENCH_RUN_H
+#define POOLBENCH_RUN_H
+
+#include "harness/allocators.h"
+#include "harness/host.h"
+#include "harness/launch.h"
+#include "harness/options.h"
+#include "harness/placement.h"
+#include "harness/plan.h"
+#include "harness/results.h"
+#include "harness/runfiles.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* A sample that gave no value, or one that is doubtful enough to be named. */
+struct run_failure {
+  unsigned cell, round, seq;
+  const char *what; /* launch_outcome_name, or "error" when the worker itself said it */
+  char *why, *output;
+};
+
+/* What a cell has been through; parallel to the plan's cells. */
+struct run_cell {
+  unsigned failures, bounds; /* in a row of rounds; a good sample sets them back */
+  bool given_up;             /* not tried again in this run */
+};
+
+struct run_times {
+  uint64_t wall_ns;     /* of all sessions of the run, from its first line to its last */
+  uint64_t samples_ns;  /* wall time of the samples' processes */
+  uint64_t measured_ns; /* of these: measured parts */
+  uint64_t warmup_ns;   /* of these: warm-up */
+};
+
+enum run_status { RUN_RUNNING, RUN_COMPLETE, RUN_INTERRUPTED, RUN_BROKEN };
+
+struct run {
+  int argc;
+  char **argv; /* as the plan was asked for: options only */
+  struct options options;
+  struct host host;
+  struct placement placement;
+  struct allocators allocators;
+  struct plan plan;
+  struct run_cell *cells;
+  struct results results;
+  struct runfiles files;
+  struct run_failure *failures;
+  size_t failure_count;
+  struct sample facts; /* missing units and notes, the first of each name */
+  json_t *identity;    /* what must be the same for a resumed run */
+  json_t *topology;    /* hwloc's summary */
+  char counters[1000]; /* what the workers are told to count */
+  char id[24];
+  time_t started, ended;
+  struct run_times times;
+  uint64_t session_start; /* monotonic */
+  unsigned rounds_done;
+  enum run_status status;
+  const char *program; /* of workers without a build of their own */
+};
+
+/* --- record.c ---------------------------------------------------------------------------- */
+
+/* run.json of the run as it stands. NULL when out of memory. The caller owns the reference. */
+json_t *record_write(const struct run *run);
+
+/*
+ * What decides whether measurements can be mixed: this program, the processor, the kernel, the
+ * usable CPUs, allocators and their settings, object files. NULL with e.
+ */
+json_t *record_identity(const struct run *run, struct error *e);
+
+/* The command line that a recorded run was planned by. *argv is malloc'ed with its strings. */
+bool record_command(const json_t *record, int *argc, char ***argv, struct error *e);
+void record_free_command(int argc, char **argv);
+
+/*
+ * Takes over from the record what a resumed run goes on with: ID, seed, start, times, failures.
+ * Fails when the identity differs, saying in what.
+ */
+bool record_resume(const json_t *record, struct run *run, struct error *e);
+
+/* A summary of the machine for the record. NULL when out of memory. */
+json_t *record_topology(hwloc_topology_t topology);
+
+/* --- run.c ------------------------------------------------------------------------------- */
+
+/* `poolbench run`: argv[0] is "run". Prints; returns the exit status. */
+int run_main(int argc, char **argv);
+
+/* Remembers a failed sample; false when out of memory. */
+bool run_add_failure(struct run *run, const struct run_failure *f);
+
+#endif
