@@ -293,7 +293,7 @@ static void finish(pid_t pid, bool ended, int stop, uint64_t timeout_ns, struct 
   } else if (stop) {
     out->outcome = LAUNCH_INTERRUPTED;
     out->signal = stop;
-    snprintf(out->why, sizeof out->why, "interrupted by %s", strsignal(stop));
+    snprintf(out->why, sizeof out->why, "stopped by SIG%s", sigabbrev_np(stop));
   } else {
     out->outcome = LAUNCH_HUNG;
     snprintf(out->why, sizeof out->why, "no end after %.1f s; killed", (double)timeout_ns / 1e9);

@@ -95,7 +95,8 @@ static bool known_suite(const char *suite, struct error *e) {
 }
 
 /* Every pattern of --cases must name something, so that a typo is not a smaller run. */
-static bool check_patterns(const struct plan *p, const char *patterns, struct error *e) {
+static bool check_patterns(const struct plan *p, const char *patterns, const char *suite,
+                           struct error *e) {
   char copy[4096];
   if (strlen(patterns) >= sizeof copy)
     return error_set(e, EXIT_USAGE, "--cases: longer than %zu characters", sizeof copy - 1);
@@ -112,11 +113,11 @@ static bool check_patterns(const struct plan *p, const char *patterns, struct er
       for (const struct workload_case *c = workloads[w]->cases; c->name; c++)
         if (!(c->flags & CASE_HIDDEN))
           suggest_offer(&near, c->name);
-    return error_set(e, EXIT_USAGE,
-                     "--cases: no case matches \"%s\"%s%s%s; `poolbench list` "
-                     "names them",
-                     pattern, near.best ? "; did you mean " : "", near.best ? near.best : "",
-                     near.best ? "?" : "");
+    return error_set(
+        e, EXIT_USAGE, "--cases: no case%s%s matches \"%s\"%s%s%s; `poolbench list` names them",
+        strcmp(suite, "all") == 0 ? "" : " of suite ", strcmp(suite, "all") == 0 ? "" : suite,
+        pattern, near.best ? "; did you mean " : "", near.best ? near.best : "",
+        near.best ? "?" : "");
   }
   return true;
 }
@@ -183,7 +184,7 @@ static bool choose_cases(struct plan *p, const struct options *o, struct error *
   if (p->preset && p->case_count == 0)
     return error_set(e, EXIT_USAGE, "--preset %s needs the workload %s, which this build lacks",
                      p->preset->name, p->preset->workload);
-  return !patterns || p->preset || check_patterns(p, patterns, e);
+  return !patterns || p->preset || check_patterns(p, patterns, suite, e);
 }
 
 /* --- arms -------------------------------------------------------------------------------- */

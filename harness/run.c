@@ -265,6 +265,16 @@ static void print_failures(const struct run *run) {
              run->plan.cells[i].name + 9, GIVE_UP_AFTER);
 }
 
+/* The run ended early: what is there, and how to use it and to go on. */
+static void print_kept(const struct run *run) {
+  const char *folder = run->files.folder;
+  printf("kept: %u whole rounds, %zu samples in all, in %s\n", run->rounds_done, run->results.count,
+         folder);
+  printf("compare what is there:  poolcmp -col /strategy %s/%s\n", folder,
+         run->rounds_done ? "samples.txt" : "round.part");
+  printf("go on:                  poolbench run --resume %s\n", folder);
+}
+
 static void print_end(const struct run *run) {
   char time[16];
   const struct run_times *t = &run->times;
@@ -275,10 +285,7 @@ static void print_end(const struct run *run) {
            run->results.count, time, 100 * (double)t->measured_ns / (double)t->wall_ns,
            100 * (double)t->warmup_ns / (double)t->wall_ns, run->files.folder);
   else
-    printf("kept: %u whole rounds and what came of the next, in %s\n"
-           "compare what is there:  poolcmp -col /strategy %s/samples.txt\n"
-           "go on:                  poolbench run --resume %s\n",
-           run->rounds_done, run->files.folder, run->files.folder, run->files.folder);
+    print_kept(run);
 }
 
 /* --- a sample ---------------------------------------------------------------------------- */

@@ -100,11 +100,15 @@ bool runfiles_create(struct runfiles *r, const char *out, const char *host, stru
 bool runfiles_open(struct runfiles *r, const char *folder, struct error *e) {
   *r = (struct runfiles){.part = -1};
   const char *path = folder ? folder : RESULTS_FOLDER "/latest";
+  char target[NAME_MAX + 1] = "";
   if (strlen(path) >= sizeof r->folder)
     return error_set(e, EXIT_USAGE, "--resume: the path is too long");
   snprintf(r->folder, sizeof r->folder, "%s", path);
   if (access(path, W_OK | X_OK) != 0)
     return error_errno(e, EXIT_INPUT, "--resume %s", path);
+  /* Messages name the run itself: latest will be another one tomorrow. */
+  if (!folder && readlink(path, target, sizeof target - 1) > 0)
+    snprintf(r->folder, sizeof r->folder, RESULTS_FOLDER "/%s", target);
   return true;
 }
 
