@@ -565,17 +565,24 @@ static const struct promise promises[] = {
 };
 enum { PROMISES = sizeof promises / sizeof promises[0] };
 
+/* Options that change what a strategy does, not only how much. */
+static const char *const variants[] = {"pooled-freelists:slot=none"};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
 int main(void) {
-  size_t count = 0;
-  while (strategies[count])
-    count++;
+  size_t strategy_count = 0;
+  while (strategies[strategy_count])
+    strategy_count++;
+  size_t count = strategy_count + VARIANTS;
   struct CMUnitTest *tests = calloc(count * PROMISES, sizeof *tests);
   char(*names)[100] = calloc(count * PROMISES, sizeof *names);
   if (!tests || !names)
     return 2;
   for (size_t i = 0; i < count * PROMISES; i++) {
     const struct promise *promise = &promises[i % PROMISES];
-    const char *spec = strategies[i / PROMISES]->name;
+    size_t arm = i / PROMISES;
+    const char *spec =
+        arm < strategy_count ? strategies[arm]->name : variants[arm - strategy_count];
     snprintf(names[i], sizeof names[i], "%s: %s", spec, promise->name);
     tests[i] = (struct CMUnitTest){
         .name = names[i], .test_func = promise->test, .initial_state = (void *)(uintptr_t)spec};

@@ -22,8 +22,8 @@ void lock_wait(struct lock *lock, struct pool_counters *counters) {
     pthread_mutex_lock(&lock->mutex);
     return;
   }
+  pool_count(&counters->lock_contended, 1); /* before the wait, so that a sampler sees it */
   uint64_t start = now_ns();
   pthread_mutex_lock(&lock->mutex);
   pool_count(&counters->lock_wait_ns, now_ns() - start);
-  pool_count(&counters->lock_contended, 1);
 }

@@ -1,0 +1,270 @@
+/*
+ * What the strategies promise beyond the common contract: order, who gets a leaving thread's
+ * objects, what is counted, what a trim frees and when.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/strategy_fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+static const struct kind plain = {.name = "plain", .size = 32};
+
+/* Gets `count` objects in one scope and puts them in the order they came. */
+static void get_then_put(struct fixture *f, struct pool_thread *thread, unsigned count) {
+  void *objects[64];
+  struct pool_scope *scope = fixture_begin(f, thread, &f->owner);
+  for (unsigned i = 0; i < count; i++)
+    objects[i] = pool_get(f->s, scope, 0);
+  for (unsigned i = 0; i < count; i++)
+    pool_put(f->s, scope, 0, objects[i]);
+  pool_end(f->s, f->pool, scope);
+}
+
+/* Runs body(f) on a thread of its own and waits for it. */
+static void elsewhere(struct fixture *f, void *(*body)(void *)) {
+  pthread_t id;
+  assert_int_equal(pthread_create(&id, NULL, body, f), 0);
+  assert_int_equal(pthread_join(id, NULL), 0);
+}
+
+static void *guest_fills_five(void *arg) {
+  struct fixture *f = arg;
+  heap_thread_begin();
+  struct pool_thread *thread = f->s->attach(f->pool);
+  get_then_put(f, thread, 5);
+  f->s->detach(f->pool, thread);
+  heap_thread_end();
+  return NULL;
+}
+
+static void null_gives_the_same_object(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "null", &plain, 1);
+  struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+  void *first = pool_get(f.s, scope, 0);
+  pool_put(f.s, scope, 0, first);
+  assert_ptr_equal(pool_get(f.s, scope, 0), first);
+  pool_drop(f.s, f.thread, 0, first);
+  assert_ptr_equal(pool_get(f.s, scope, 0), first);
+  pool_put(f.s, scope, 0, first);
+  pool_end(f.s, f.pool, scope);
+  assert_int_equal(fixture_stats(&f).misses, 0);
+  assert_int_equal(fixture_held(&f).objects, 1);
+  fixture_close(&f);
+}
+
+static void malloc_keeps_nothing(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "malloc", &plain, 1);
+  struct heap_counts before, after;
+  heap_total(&before);
+  get_then_put(&f, f.thread, 7);
+  heap_total(&after);
+  assert_int_equal(after.allocs - before.allocs, 7);
+  assert_int_equal(after.alloc_bytes - before.alloc_bytes, 7 * 32);
+  assert_int_equal(after.frees - before.frees, 7);
+  assert_int_equal(fixture_stats(&f).misses, 7);
+  fixture_close(&f);
+}
+
+/* Last put, first got. */
+static void lists_are_lifo(void **spec) {
+  struct fixture f;
+  fixture_open(&f, *spec, &plain, 1);
+  void *objects[40];
+  struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+  for (int i = 0; i < 40; i++)
+    objects[i] = pool_get(f.s, scope, 0);
+  for (int i = 0; i < 40; i++)
+    pool_put(f.s, scope, 0, objects[i]);
+  for (int i = 40; i-- > 0;)
+    assert_ptr_equal(pool_get(f.s, scope, 0), objects[i]);
+  for (int i = 0; i < 40; i++)
+    pool_put(f.s, scope, 0, objects[i]);
+  pool_end(f.s, f.pool, scope);
+  fixture_close(&f);
+}
+
+static void per_thread_frees_what_a_leaving_thread_had(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "per-thread", &plain, 1);
+  int64_t before = fixture_live_blocks();
+  elsewhere(&f, guest_fills_five);
+  assert_int_equal(fixture_live_blocks(), before);
+  assert_int_equal(fixture_held(&f).objects, 0);
+  get_then_put(&f, f.thread, 1);
+  assert_int_equal(fixture_stats(&f).misses, 6);
+  fixture_close(&f);
+}
+
+static void a_leaving_thread_passes_its_objects_on(void **spec) {
+  struct fixture f;
+  fixture_open(&f, *spec, &plain, 1);
+  elsewhere(&f, guest_fills_five);
+  assert_int_equal(fixture_held(&f).objects, 5);
+  get_then_put(&f, f.thread, 5);
+  assert_int_equal(fixture_stats(&f).misses, 5);
+  fixture_close(&f);
+}
+
+static void a_trim_frees_what_is_shared_at_once(void **spec) {
+  struct fixture f;
+  fixture_open(&f, *spec, &plain, 1);
+  elsewhere(&f, guest_fills_five);
+  f.s->trim(f.pool);
+  assert_int_equal(fixture_held(&f).objects, 0);
+  assert_int_equal(fixture_live_blocks(), f.live_blocks + 2); /* the pool and one thread */
+  fixture_close(&f);
+}
+
+/* Three scopes open at once need three sets; later ones reuse them. */
+static void pooled_freelists_makes_a_set_per_open_scope(void **spec) {
+  struct fixture f;
+  fixture_open(&f, *spec, &plain, 1);
+  int64_t before = fixture_live_blocks();
+  for (int round = 0; round < 3; round++) {
+    struct pool_scope *scopes[3];
+    for (int i = 0; i < 3; i++) {
+      scopes[i] = fixture_begin(&f, f.thread, NULL);
+      for (int j = 0; j < i; j++)
+        assert_ptr_not_equal(scopes[i], scopes[j]);
+    }
+    for (int i = 3; i-- > 0;)
+      pool_end(f.s, f.pool, scopes[i]);
+    assert_int_equal(fixture_live_blocks(), before + 3);
+  }
+  fixture_close(&f);
+}
+
+/*
+ * With a slot the lock is taken once, to look for a set on the empty stack, however many scopes
+ * follow; without one at every begin and end.
+ */
+static void pooled_freelists_slot_spares_the_lock(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "pooled-freelists", &plain, 1);
+  for (int i = 0; i < 10; i++)
+    get_then_put(&f, f.thread, 4);
+  assert_int_equal(fixture_stats(&f).lock_acquisitions, 1);
+  fixture_close(&f);
+  fixture_open(&f, "pooled-freelists:slot=none", &plain, 1);
+  for (int i = 0; i < 10; i++)
+    get_then_put(&f, f.thread, 4);
+  assert_int_equal(fixture_stats(&f).lock_acquisitions, 20);
+  fixture_close(&f);
+}
+
+/* The set in a slot goes at quiesce; only the pool and the thread stay. */
+static void pooled_freelists_quiesce_frees_the_slot(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "pooled-freelists", &plain, 1);
+  get_then_put(&f, f.thread, 4);
+  f.s->quiesce(f.pool, f.thread);
+  assert_int_equal(fixture_held(&f).objects, 4);
+  f.s->trim(f.pool);
+  f.s->quiesce(f.pool, f.thread);
+  assert_int_equal(fixture_live_blocks(), f.live_blocks + 2);
+  fixture_close(&f);
+}
+
+static void global_locked_takes_its_lock_at_every_get_and_put(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "global-locked", &plain, 1);
+  get_then_put(&f, f.thread, 30);
+  struct pool_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.lock_acquisitions, 60);
+  assert_int_equal(stats.lock_contended, 0);
+  assert_int_equal(stats.lock_wait_ns, 0);
+  fixture_close(&f);
+}
+
+/*
+ * Contention made to measure: held weighs the pooled object inside the lock, and the object's
+ * bytes() does not return before another thread has been seen to wait for that lock.
+ */
+static struct {
+  struct fixture *f;
+  pthread_barrier_t inside;
+} contention;
+
+static size_t weigh_until_contended(const void *object) {
+  (void)object;
+  pthread_barrier_wait(&contention.inside);
+  while (fixture_stats(contention.f).lock_contended == 0)
+    sched_yield();
+  return 32;
+}
+
+static void *guest_runs_into_the_lock(void *arg) {
+  struct fixture *f = arg;
+  heap_thread_begin();
+  struct pool_thread *thread = f->s->attach(f->pool);
+  struct pool_scope *scope = fixture_begin(f, thread, NULL);
+  pthread_barrier_wait(&contention.inside);
+  pool_put(f->s, scope, 0, pool_get(f->s, scope, 0));
+  pool_end(f->s, f->pool, scope);
+  f->s->detach(f->pool, thread);
+  heap_thread_end();
+  return NULL;
+}
+
+static void a_contended_acquisition_is_counted_and_timed(void **spec) {
+  static const struct kind weighed = {
+      .name = "weighed", .size = 32, .bytes = weigh_until_contended};
+  struct fixture f;
+  fixture_open(&f, *spec, &weighed, 1);
+  get_then_put(&f, f.thread, 1);
+  contention.f = &f;
+  pthread_barrier_init(&contention.inside, NULL, 2);
+  pthread_t id;
+  assert_int_equal(pthread_create(&id, NULL, guest_runs_into_the_lock, &f), 0);
+  assert_int_equal(fixture_held(&f).objects, 1);
+  pthread_join(id, NULL);
+  pthread_barrier_destroy(&contention.inside);
+  struct pool_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.lock_acquisitions, 4);
+  assert_int_equal(stats.lock_contended, 1);
+  assert_true(stats.lock_wait_ns > 0);
+  fixture_close(&f);
+}
+
+#define WITH(test, spec) \
+  { #test ": " spec, test, NULL, NULL, (void *)(uintptr_t)spec }
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(null_gives_the_same_object),
+      cmocka_unit_test(malloc_keeps_nothing),
+      WITH(lists_are_lifo, "per-thread"),
+      WITH(lists_are_lifo, "pooled-freelists"),
+      WITH(lists_are_lifo, "global-locked"),
+      cmocka_unit_test(per_thread_frees_what_a_leaving_thread_had),
+      WITH(a_leaving_thread_passes_its_objects_on, "global-locked"),
+      WITH(a_leaving_thread_passes_its_objects_on, "pooled-freelists"),
+      WITH(a_leaving_thread_passes_its_objects_on, "pooled-freelists:slot=none"),
+      WITH(a_trim_frees_what_is_shared_at_once, "global-locked"),
+      WITH(a_trim_frees_what_is_shared_at_once, "pooled-freelists"),
+      WITH(pooled_freelists_makes_a_set_per_open_scope, "pooled-freelists"),
+      WITH(pooled_freelists_makes_a_set_per_open_scope, "pooled-freelists:slot=none"),
+      cmocka_unit_test(pooled_freelists_slot_spares_the_lock),
+      cmocka_unit_test(pooled_freelists_quiesce_frees_the_slot),
+      cmocka_unit_test(global_locked_takes_its_lock_at_every_get_and_put),
+      WITH(a_contended_acquisition_is_counted_and_timed, "global-locked"),
+  };
+  heap_thread_begin();
+  return cmocka_run_group_tests_name("strategies_each", tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/*
+ * Objects that change hands: several threads get objects, mark them, swap them through mailboxes
+ * and put what they received, while another thread trims and reads the statistics. No object may
+ * be lost, given out twice, or seen half written. Built with the thread sanitizer this also shows
+ * that a strategy orders what it promises to order.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/strategy_fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { THREADS = 4, ROUNDS = 3000, BATCH = 8, BOXES = 64, WORDS = 7 };
+
+/* Cleared: nobody has it, all words 0. In use: `users` is 1 and all words are the same mark. */
+struct parcel {
+  _Atomic unsigned users;
+  uint64_t words[WORDS];
+};
+
+/* What went wrong, counted on all threads and asserted on the main one. */
+static struct {
+  _Atomic unsigned doubled; /* given out while in use, or put while not in use */
+  _Atomic unsigned torn;    /* words that differ, or not cleared */
+} faults;
+
+static bool parcel_init(void *p) {
+  memset(p, 0, sizeof(struct parcel));
+  return true;
+}
+
+static void parcel_clear(void *p) {
+  struct parcel *parcel = p;
+  memset(parcel->words, 0, sizeof parcel->words);
+  if (atomic_exchange(&parcel->users, 0) != 1)
+    atomic_fetch_add(&faults.doubled, 1);
+}
+
+static const struct kind parcels[2] = {
+    {.name = "parcel", .size = sizeof(struct parcel), .init = parcel_init, .clear = parcel_clear},
+    {.name = "aligned parcel",
+     .size = 128,
+     .align = 128,
+     .init = parcel_init,
+     .clear = parcel_clear},
+};
+
+static void check_words(const struct parcel *parcel, uint64_t expected) {
+  for (int i = 0; i < WORDS; i++)
+    if (parcel->words[i] != expected) {
+      atomic_fetch_add(&faults.torn, 1);
+      return;
+    }
+}
+
+static struct parcel *take(struct fixture *f, struct pool_scope *scope, unsigned kind,
+                           uint64_t mark) {
+  struct parcel *parcel = pool_get(f->s, scope, kind);
+  if (atomic_fetch_add(&parcel->users, 1) != 0)
+    atomic_fetch_add(&faults.doubled, 1);
+  check_words(parcel, 0);
+  for (int i = 0; i < WORDS; i++)
+    parcel->words[i] = mark;
+  return parcel;
+}
+
+static void give_back(struct fixture *f, struct pool_scope *scope, unsigned kind,
+                      struct parcel *parcel) {
+  check_words(parcel, parcel->words[0]);
+  pool_put(f->s, scope, kind, parcel);
+}
+
+struct exchange {
+  struct fixture *f;
+  _Atomic(struct parcel *) boxes[2][BOXES]; /* by kind */
+  _Atomic unsigned working;
+};
+
+struct party {
+  struct exchange *exchange;
+  unsigned index;
+};
+
+/* Swaps one new object for what lies in a box, if anything does. */
+static void swap_one(struct exchange *exchange, struct pool_scope *scope, uint64_t mark,
+                     unsigned *seed) {
+  unsigned random = (unsigned)rand_r(seed), kind = random % 2, box = random / 2 % BOXES;
+  struct parcel *mine = take(exchange->f, scope, kind, mark);
+  struct parcel *theirs =
+      atomic_exchange_explicit(&exchange->boxes[kind][box], mine, memory_order_acq_rel);
+  if (theirs)
+    give_back(exchange->f, scope, kind, theirs);
+}
+
+static void *swap_parcels(void *arg) {
+  struct party *party = arg;
+  struct exchange *exchange = party->exchange;
+  struct fixture *f = exchange->f;
+  struct pool_owner owner = {0};
+  unsigned seed = party->index + 1;
+  uint64_t mark = (uint64_t)party->index << 32;
+  heap_thread_begin();
+  struct pool_thread *thread = f->s->attach(f->pool);
+  for (int round = 0; round < ROUNDS; round++) {
+    struct pool_scope *scope = fixture_begin(f, thread, &owner);
+    for (int i = 0; i < BATCH; i++)
+      swap_one(exchange, scope, ++mark, &seed);
+    pool_end(f->s, f->pool, scope);
+    if (round % 64 == 0)
+      f->s->quiesce(f->pool, thread);
+  }
+  fixture_release(f, &owner);
+  f->s->detach(f->pool, thread);
+  heap_thread_end();
+  atomic_fetch_sub(&exchange->working, 1);
+  return NULL;
+}
+
+static void *trim_now_and_then(void *arg) {
+  struct exchange *exchange = arg;
+  heap_thread_begin();
+  while (atomic_load(&exchange->working) > 0) {
+    exchange->f->s->trim(exchange->f->pool);
+    fixture_stats(exchange->f);
+    for (int i = 0; i < 50; i++)
+      sched_yield();
+  }
+  heap_thread_end();
+  return NULL;
+}
+
+static unsigned collect(struct exchange *exchange) {
+  struct fixture *f = exchange->f;
+  unsigned left = 0;
+  struct pool_scope *scope = fixture_begin(f, f->thread, &f->owner);
+  for (unsigned kind = 0; kind < 2; kind++)
+    for (unsigned box = 0; box < BOXES; box++)
+      if (exchange->boxes[kind][box]) {
+        give_back(f, scope, kind, exchange->boxes[kind][box]);
+        left++;
+      }
+  pool_end(f->s, f->pool, scope);
+  return left;
+}
+
+static void nothing_is_lost_doubled_or_torn(void **spec) {
+  struct fixture f;
+  fixture_open(&f, *spec, parcels, 2);
+  struct exchange exchange = {.f = &f, .working = THREADS};
+  struct party parties[THREADS];
+  pthread_t ids[THREADS], trimmer;
+  memset(&faults, 0, sizeof faults);
+  for (unsigned i = 0; i < THREADS; i++) {
+    parties[i] = (struct party){&exchange, i};
+    assert_int_equal(pthread_create(&ids[i], NULL, swap_parcels, &parties[i]), 0);
+  }
+  assert_int_equal(pthread_create(&trimmer, NULL, trim_now_and_then, &exchange), 0);
+  for (unsigned i = 0; i < THREADS; i++)
+    pthread_join(ids[i], NULL);
+  pthread_join(trimmer, NULL);
+  assert_true(collect(&exchange) > 0);
+  struct pool_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.gets, THREADS * ROUNDS * BATCH);
+  assert_int_equal(stats.puts, stats.gets);
+  assert_int_equal(atomic_load(&faults.doubled), 0);
+  assert_int_equal(atomic_load(&faults.torn), 0);
+  fixture_close(&f); /* nothing lost: the heap's balance */
+}
+
+int main(void) {
+  static const char *const variants[] = {"pooled-freelists:slot=none", "per-thread:cap=4"};
+  enum { VARIANTS = sizeof variants / sizeof variants[0], ROOM = 40 };
+  struct CMUnitTest tests[ROOM];
+  size_t count = 0;
+  for (size_t i = 0; strategies[i] && count < ROOM - VARIANTS; i++)
+    if (!(strategies[i]->flags & (STRATEGY_ONE_OBJECT | STRATEGY_OBJECTS_DIE_WITH_SCOPE)))
+      tests[count++] = (struct CMUnitTest){.name = strategies[i]->name,
+                                           .test_func = nothing_is_lost_doubled_or_torn,
+                                           .initial_state = (void *)(uintptr_t)strategies[i]->name};
+  for (size_t i = 0; i < VARIANTS; i++)
+    tests[count++] = (struct CMUnitTest){.name = variants[i],
+                                         .test_func = nothing_is_lost_doubled_or_torn,
+                                         .initial_state = (void *)(uintptr_t)variants[i]};
+  heap_thread_begin();
+  return _cmocka_run_group_tests("transfer", tests, count, NULL, NULL);
+}
