@@ -2,6 +2,7 @@
  * Finds strategies by name and takes specs like "global-locked:cap=100" apart.
  * Reads the registry that make writes; owns no state.
  */
+#include "harness/suggest.h"
 #include "strategies/pool.h"
 
 #include <stdio.h>
@@ -14,45 +15,16 @@ const struct strategy *strategy_find(const char *name) {
   return NULL;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c) {
-  size_t ab = a < b ? a : b;
-  return ab < c ? ab : c;
-}
-
-/* Levenshtein's distance of two texts; a long text counts by its first characters. */
-static size_t distance(const char *a, const char *b) {
-  enum { LONGEST = 40 };
-  size_t row[LONGEST + 1];
-  size_t na = strnlen(a, LONGEST), nb = strnlen(b, LONGEST);
-  for (size_t j = 0; j <= nb; j++)
-    row[j] = j;
-  for (size_t i = 1; i <= na; i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= nb; j++) {
-      size_t above = row[j];
-      row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-      diagonal = above;
-    }
-  }
-  return row[nb];
-}
-
 /* The nearest name, and all of them, appended to `why`. Names come from name_at until NULL. */
 static void suggest(const char *given, const char *(*name_at)(const struct strategy *, size_t),
                     const struct strategy *s, char *why, size_t size) {
-  const char *nearest = NULL;
-  size_t best = 0;
-  for (size_t i = 0; name_at(s, i); i++) {
-    size_t d = distance(given, name_at(s, i));
-    if (!nearest || d < best) {
-      nearest = name_at(s, i);
-      best = d;
-    }
-  }
+  struct suggest nearest;
+  suggest_start(&nearest, given);
+  for (size_t i = 0; name_at(s, i); i++)
+    suggest_offer(&nearest, name_at(s, i));
   size_t used = strlen(why);
-  if (nearest && best <= strlen(nearest) / 2)
-    used += (size_t)snprintf(why + used, size - used, "; did you mean %s?", nearest);
+  if (nearest.best)
+    used += (size_t)snprintf(why + used, size - used, "; did you mean %s?", nearest.best);
   for (size_t i = 0; name_at(s, i) && used < size; i++)
     used += (size_t)snprintf(why + used, size - used, "%s%s",
                              i ? ", " : " (there are: ", name_at(s, i));
