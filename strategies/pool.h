@@ -11,22 +11,45 @@
 
 #include "strategies/strategy.h"
 
-#ifdef POOL_CHECK
+#define pool_begin(s, pool, thread, owner) ((s)->begin((pool), (thread), (owner)))
+#define pool_end(s, pool, scope) ((s)->end((pool), (scope)))
+
+#ifndef POOL_CHECK
+
+#define pool_get(s, scope, kind) ((s)->get((scope), (kind)))
+#define pool_put(s, scope, kind, object) ((s)->put((scope), (kind), (object)))
+#define pool_drop(s, thread, kind, object) ((s)->drop((thread), (kind), (object)))
+
+#else
+
 #define POOL_STRINGIFY_(x) #x
 #define POOL_STRINGIFY(x) POOL_STRINGIFY_(x)
 #define POOL_SITE __FILE__ ":" POOL_STRINGIFY(__LINE__)
-/* The site of the calling thread's next get, put or drop; read by the checker. */
+/* The site of the calling thread's next get, put or drop; read and reset by the checker. */
 extern _Thread_local const char *pool_site;
-#define POOL_AT(call) (pool_site = POOL_SITE, (call))
-#else
-#define POOL_AT(call) (call)
-#endif
 
-#define pool_begin(s, pool, thread, owner) ((s)->begin((pool), (thread), (owner)))
-#define pool_end(s, pool, scope) ((s)->end((pool), (scope)))
-#define pool_get(s, scope, kind) POOL_AT((s)->get((scope), (kind)))
-#define pool_put(s, scope, kind, object) POOL_AT((s)->put((scope), (kind), (object)))
-#define pool_drop(s, thread, kind, object) POOL_AT((s)->drop((thread), (kind), (object)))
+#define pool_get(s, scope, kind) pool_get_at(POOL_SITE, (s), (scope), (kind))
+#define pool_put(s, scope, kind, object) pool_put_at(POOL_SITE, (s), (scope), (kind), (object))
+#define pool_drop(s, thread, kind, object) pool_drop_at(POOL_SITE, (s), (thread), (kind), (object))
+
+/* Functions, so that a get among the arguments of a put does not take the put's site. */
+static inline void *pool_get_at(const char *site, const struct strategy *s,
+                                struct pool_scope *scope, unsigned kind) {
+  pool_site = site;
+  return s->get(scope, kind);
+}
+static inline void pool_put_at(const char *site, const struct strategy *s, struct pool_scope *scope,
+                               unsigned kind, void *object) {
+  pool_site = site;
+  s->put(scope, kind, object);
+}
+static inline void pool_drop_at(const char *site, const struct strategy *s,
+                                struct pool_thread *thread, unsigned kind, void *object) {
+  pool_site = site;
+  s->drop(thread, kind, object);
+}
+
+#endif
 
 /* NULL-terminated registry look-up; NULL when there is none of that name. */
 const struct strategy *strategy_find(const char *name);

@@ -39,6 +39,7 @@ static inline bool fixture_try_open(struct fixture *f, const char *spec, const s
   f->s = strategy_parse(spec, f->storage, f->options, &f->option_count, f->why, sizeof f->why);
   if (!f->s)
     return false;
+  f->s = strategy_checked(f->s);
   struct pool_config config = {f->options, f->option_count, 64, f->why, sizeof f->why};
   f->pool = f->s->open(kinds, kind_count, &config);
   return f->pool != NULL;
