@@ -133,11 +133,10 @@ folder_of() {
   local folder=
   while (($#)); do
     case $1 in
-    --out | --resume)
-      folder=${2-}
-      shift
-      ;;
-    --out=* | --resume=*) folder=${1#*=} ;;
+    --out | -out) folder=${2-} ;;
+    # The folder behind --resume may be left out.
+    --resume | -resume) [[ ${2-} == -* ]] || folder=${2-} ;;
+    --out=* | -out=* | --resume=* | -resume=*) folder=${1#*=} ;;
     esac
     shift
   done
@@ -149,14 +148,14 @@ measure() {
   local arguments=() plots=() against='' only_says=no status folder
   while (($#)); do
     case $1 in
-    --against)
+    --against | -against)
       [[ -n ${2-} ]] || fail 2 "--against wants a git revision, as in --against main"
       against=$2
       shift
       ;;
-    --against=*) against=${1#*=} ;;
-    --no-plots) plots=(--no-plots) ;;
-    --help | -h | --list | --dry-run)
+    --against=* | -against=*) against=${1#*=} ;;
+    --no-plots | -no-plots) plots=(--no-plots) ;;
+    --help | -help | -h | --list | -list | --dry-run | -dry-run)
       only_says=yes
       arguments+=("$1")
       ;;

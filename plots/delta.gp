@@ -49,7 +49,7 @@ do for [s = 1:series_count] { longest = max(longest, strlen(series[s])) }
 left = max(120, min(260, 40 + 7.2 * longest))
 right = 150
 top = 58
-height = top + body + 74
+height = top + body + 82
 @open_picture
 set output out
 @draw_frame
@@ -75,7 +75,8 @@ if (x_high / x_low < 2.6) {
     if (r > x_low && r < x_high) { set xtics add (k == 0 ? "same" : sprintf("%+g %%%%", k * step) r) }
   }
 } else {
-  steps = x_high / x_low < 30 ? "0.1 0.2 0.3 0.5 0.7 1 1.5 2 3 5 7 10 20 30" : \
+  steps = x_high / x_low < 12 ? "0.1 0.15 0.2 0.3 0.4 0.5 0.7 1 1.5 2 3 4 5 7 10" : \
+          x_high / x_low < 150 ? "0.02 0.05 0.1 0.2 0.5 1 2 5 10 20 50 100" : \
                                 "0.0001 0.001 0.01 0.1 0.3 1 3 10 30 100 300 1000 10000"
   do for [k = 1:words(steps)] {
     r = real(word(steps, k))
