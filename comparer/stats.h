@@ -38,8 +38,9 @@ size_t stats_median_min_n(double confidence, size_t limit);
 
 /*
  * Mann-Whitney U, two-sided: p = P(|U - mu| >= |u - mu|) over the permutation distribution given
- * the ties, never above 1, the same for (x, y) and (y, x). Exact while that is cheap (at least
- * n1, n2 <= 50 without ties and <= 25 with ties), else normal with tie and continuity correction.
+ * the ties, never above 1, the same for (x, y) and (y, x). Exact for n1, n2 <= 50 without ties and
+ * <= 25 with ties, and for larger ones against a side of at most 10 (to 1000 samples without ties,
+ * 64 together with); else normal with tie and continuity correction, never 0.
  * u1 counts pairs with x > y, ties half.
  */
 struct stats_mwu {
