@@ -6,9 +6,10 @@
  *         [--expect-allocator NAME] [--join] [--warmup-limit NS]
  *
  * --cpu-map holds one CPU number a thread, in thread order ("0,1,0,1"), or "none"; the runner
- * made it with hwloc (placement.h), so that a worker loads no topology. --window is the length
- * the measured part aims at, --limit the time after which the worker gives up and reports a
- * bound. --join makes the worker join its threads and close the pool (checks do).
+ * made it with hwloc (placement.h), so that a worker loads no topology. --window is the length the
+ * measured part aims at, --limit the time after which the worker gives up and reports a bound,
+ * counted from the start of its warm-up. --join makes the worker join its threads and close the
+ * pool (checks do).
  */
 #ifndef POOLBENCH_CELL_H
 #define POOLBENCH_CELL_H

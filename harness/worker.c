@@ -10,6 +10,7 @@
 #include "harness/footprint.h"
 #include "harness/pace.h"
 #include "harness/sample.h"
+#include "harness/series.h"
 #include "harness/speed.h"
 #include "harness/team.h"
 #include "harness/units.h"
@@ -33,7 +34,7 @@ struct worker {
   const struct cell *cell;
   const struct worker_target *target;
   struct sample *sample;
-  uint64_t start_ns, deadline_ns;
+  uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none */
   struct heap_counts heap_before; /* before anything was opened, for the leak check */
   struct workload_state *state;
   struct pool *pool;
@@ -43,10 +44,12 @@ struct worker {
   unsigned cpus;  /* that the threads can use at once */
   double wall_ns; /* per op, by the warm-up */
   uint64_t warmup_ns;
-  uint64_t live_peak;
   bool has_speed;
   uint64_t speed_ns, throttled_before;
+  struct allocator allocator;
   struct measurement m;
+  struct series series;
+  struct sample marks; /* of the series, while it runs */
 };
 
 static void out_of_memory(struct worker *w) {
@@ -83,7 +86,10 @@ static bool seat_open(void *context, unsigned index) {
 static bool seat_run(void *context, unsigned index, uint64_t n) {
   struct worker *w = context;
   struct workload_thread *t = &w->seats[index].work;
-  w->target->workload->run(t, n);
+  if (w->target->of->flags & CASE_SERIES)
+    w->target->workload->series(t, series_mark_add, &w->series);
+  else
+    w->target->workload->run(t, n);
   return !t->failed;
 }
 
@@ -221,7 +227,7 @@ static bool start_team(struct worker *w) {
       .hooks = {seat_open, seat_run, seat_edge, seat_idle, seat_close},
       .context = w,
   };
-  w->team = team_start(&config, w->deadline_ns, &e);
+  w->team = team_start(&config, 0, &e); /* a hang in here is the runner's to end */
   if (!w->team)
     explain_failure(w, e.text);
   return w->team != NULL;
@@ -357,7 +363,7 @@ static void look_at_live(void *context) {
   struct heap_counts now;
   heap_total(&now);
   uint64_t live = heap_live(&now);
-  w->live_peak = live > w->live_peak ? live : w->live_peak;
+  w->m.live_peak = live > w->m.live_peak ? live : w->m.live_peak;
 }
 
 /* Snapshots while all threads are parked; run-queue delay of a thread that sleeps is exact. */
@@ -414,11 +420,11 @@ static bool measure(struct worker *w) {
 /* ---- the sample ---- */
 
 /* While threads are parked and before the sample itself takes memory. */
-static void read_memory(struct worker *w, const struct allocator *a) {
+static void read_memory(struct worker *w) {
   struct measurement *m = &w->m;
   w->target->strategy->held(w->pool, &m->held);
-  m->has_system_bytes = allocator_system_bytes(a, &m->system_bytes, m->why_no_system_bytes,
-                                               sizeof m->why_no_system_bytes);
+  m->has_system_bytes = allocator_system_bytes(
+      &w->allocator, &m->system_bytes, m->why_no_system_bytes, sizeof m->why_no_system_bytes);
   m->has_rss = os_rss_peak("", &m->rss_peak);
 }
 
@@ -450,7 +456,7 @@ static bool flag_tail(struct worker *w) {
   return sample_add_flag(w->sample, FLAG_SHORT_OPS, text);
 }
 
-static bool fill(struct worker *w, const struct allocator *a) {
+static bool fill(struct worker *w) {
   struct thread_reading *readings = calloc(w->cell->threads, sizeof *readings);
   unsigned arenas;
   if (!readings)
@@ -462,12 +468,13 @@ static bool fill(struct worker *w, const struct allocator *a) {
   w->m.cpus = w->cpus;
   bool ok = units_fill(&w->m, w->sample) && add_counters(w) && flag_tail(w);
   free(readings);
-  if (ok && allocator_arenas(a, &arenas))
+  if (ok && allocator_arenas(&w->allocator, &arenas))
     note_number(w, "arenas", arenas);
   return ok;
 }
 
-static bool note_allocator(struct worker *w, const struct allocator *a) {
+static bool note_allocator(struct worker *w) {
+  const struct allocator *a = &w->allocator;
   struct error e;
   if (!sample_add_note(w->sample, NOTE_ALLOCATOR, a->name) ||
       !sample_add_note(w->sample, NOTE_ALLOCATOR_VERSION, a->version) ||
@@ -493,30 +500,75 @@ static bool open_all(struct worker *w) {
   return open_workload(w) && open_pool(w) && open_counters(w) && open_seats(w) && start_team(w);
 }
 
-static void measure_all(struct worker *w) {
-  struct allocator allocator;
-  allocator_identify(&allocator);
-  if (!note_allocator(w, &allocator) || !open_all(w))
+/*
+ * Once, by all threads together; the workload marks its moments. The marks have a sample of their
+ * own until the threads are done: after a deadline thread 0 may still be adding to it.
+ */
+static void run_series(struct worker *w) {
+  struct team_phase once = {.each = 1, .deadline_ns = w->deadline_ns};
+  struct team_result result;
+  struct sample *marks = &w->marks;
+  w->series =
+      (struct series){marks, w->target->strategy, w->pool, &w->allocator, clock_wall_ns(), false};
+  if (!run(w, &once, &result))
     return;
-  note_number(w, "setup-ns", clock_wall_ns() - w->start_ns);
+  bool ok = true;
+  if (marks->error)
+    sample_set_error(w->sample, "%s", marks->error);
+  for (size_t i = 0; i < marks->value_count && ok; i++)
+    ok = sample_add(w->sample, marks->values[i].name, marks->values[i].value);
+  for (size_t i = 0; i < marks->missing_count && ok; i++)
+    ok = sample_add_missing(w->sample, marks->missing[i].name, marks->missing[i].text);
+  if (!ok)
+    out_of_memory(w);
+  sample_free(marks);
+  w->sample->ops = 1;
+  note_number(w, NOTE_MEASURED, result.elapsed_ns);
+}
+
+static void measure_all(struct worker *w) {
+  uint64_t start_ns = clock_wall_ns();
+  allocator_identify(&w->allocator);
+  if (!note_allocator(w) || !open_all(w))
+    return;
+  note_number(w, "setup-ns", clock_wall_ns() - start_ns);
+  w->deadline_ns = w->cell->limit_ns ? clock_wall_ns() + w->cell->limit_ns : 0;
+  if (w->target->of->flags & CASE_SERIES) {
+    run_series(w);
+    return;
+  }
   if (!warm_up(w) || !measure(w))
     return;
-  read_memory(w, &allocator);
-  if (!fill(w, &allocator))
+  read_memory(w);
+  if (!fill(w))
     out_of_memory(w);
   note_speed(w);
 }
 
-void worker_measure_with(const struct cell *cell, const struct worker_target *target,
+/* Fewer threads where the case has work for no more (CASE_FEWER_THREADS). */
+static struct cell limit_threads(const struct cell *cell, const struct workload_case *of,
+                                 struct sample *sample) {
+  struct cell fewer = *cell;
+  char text[100];
+  if ((of->flags & CASE_FEWER_THREADS) && of->max_threads != 0 && cell->threads > of->max_threads) {
+    fewer.threads = of->max_threads;
+    snprintf(text, sizeof text, "%u of %u: the case has work for no more", fewer.threads,
+             cell->threads);
+    sample_add_note(sample, NOTE_THREADS, text);
+  }
+  return fewer;
+}
+
+void worker_measure_with(const struct cell *asked, const struct worker_target *target,
                          struct sample *sample) {
-  struct worker w = {.cell = cell, .target = target, .sample = sample, .start_ns = clock_wall_ns()};
-  w.deadline_ns = cell->limit_ns ? w.start_ns + cell->limit_ns : 0;
+  const struct cell cell = limit_threads(asked, target->of, sample);
+  struct worker w = {.cell = &cell, .target = target, .sample = sample};
   w.has_speed = speed_measure(&w.speed_ns);
   os_rss_peak_reset(); /* else the loop's own memory would be in the peak */
   heap_thread_begin();
   heap_total(&w.heap_before);
   measure_all(&w);
-  if (cell->join)
+  if (cell.join)
     close_all(&w);
 }
 
@@ -542,12 +594,5 @@ void worker_measure(const struct cell *cell, struct sample *sample) {
     return;
   }
   target.strategy = strategy_checked(target.strategy);
-  struct cell fewer = *cell;
-  if ((found.flags & CASE_FEWER_THREADS) && fewer.threads > found.max_threads) {
-    fewer.threads = found.max_threads;
-    snprintf(why, sizeof why, "%u of %u: the case has work for no more", fewer.threads,
-             cell->threads);
-    sample_add_note(sample, NOTE_THREADS, why);
-  }
-  worker_measure_with(&fewer, &target, sample);
+  worker_measure_with(cell, &target, sample);
 }
