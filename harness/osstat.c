@@ -80,6 +80,17 @@ bool os_rss_peak(const char *root, uint64_t *bytes) {
   return true;
 }
 
+bool os_rss_now(const char *root, uint64_t *bytes) {
+  char path[512], text[128];
+  uint64_t pages;
+  long page = sysconf(_SC_PAGESIZE);
+  snprintf(path, sizeof path, "%s/proc/self/statm", root);
+  if (page <= 0 || !read_file(path, text, sizeof text) || sscanf(text, "%*u %" SCNu64, &pages) != 1)
+    return false;
+  *bytes = pages * (uint64_t)page;
+  return true;
+}
+
 bool os_rss_peak_reset(void) {
   int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
   if (fd < 0)

@@ -41,6 +41,9 @@ bool os_steal_ns(const char *root, uint64_t *out);
 /* Peak resident set in bytes (VmHWM, which unlike ru_maxrss starts anew with exec). */
 bool os_rss_peak(const char *root, uint64_t *bytes);
 
+/* Resident set in bytes now (/proc/self/statm). */
+bool os_rss_now(const char *root, uint64_t *bytes);
+
 /* Lets the peak start from the present size; false where the kernel cannot. */
 bool os_rss_peak_reset(void);
 
