@@ -1,0 +1,681 @@
+/*
+ * The worker from cell to sample, over workloads and strategies with known counts, and its command
+ * line in child processes. Windows are tiny; no test depends on how fast anything is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/clock.h"
+#include "harness/heap.h"
+#include "harness/sample.h"
+#include "harness/worker.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- a workload of known counts ---- */
+
+enum kind_of_op { PLAIN, FAIL_AT_100, SLOW, LEAK, WRONG_SIZE };
+
+static struct {
+  _Atomic uint64_t ops;
+  _Atomic unsigned thread_opens, thread_closes;
+  unsigned closes;
+  const char *fail_open; /* why open fails; NULL: it does not */
+  bool fail_thread_open;
+  unsigned own_threads_seen;
+  void *leaked;
+} book;
+
+struct workload_state {
+  enum kind_of_op op;
+};
+
+static enum kind_of_op wanted;
+
+static bool fake_open(const struct workload_setup *setup, struct workload_state **state) {
+  if (book.fail_open) {
+    snprintf(setup->why, setup->why_size, "%s", book.fail_open);
+    return false;
+  }
+  *state = heap_alloc(sizeof **state);
+  assert_non_null(*state);
+  (*state)->op = wanted;
+  return true;
+}
+
+static void fake_close(struct workload_state *state) {
+  book.closes++;
+  heap_free(state, sizeof *state);
+}
+
+static const struct kind *fake_kinds(struct workload_state *state, size_t *count) {
+  static const struct kind kinds[] = {{.name = "thing", .size = 64}};
+  (void)state;
+  *count = 1;
+  return kinds;
+}
+
+static bool fake_thread_open(struct workload_thread *t) {
+  atomic_fetch_add(&book.thread_opens, 1);
+  if (book.fail_thread_open && t->index == 1) {
+    snprintf(t->why, sizeof t->why, "no luck today");
+    return false;
+  }
+  return true;
+}
+
+static void fake_thread_close(struct workload_thread *t) {
+  (void)t;
+  atomic_fetch_add(&book.thread_closes, 1);
+}
+
+/* One get and put of 64 bytes, one allocation of 100. */
+static void plain_op(struct workload_thread *t) {
+  struct pool_scope *scope = pool_begin(t->strategy, t->pool, t->pool_thread, NULL);
+  void *thing = pool_get(t->strategy, scope, 0), *other = heap_alloc(100);
+  memset(thing, 1, 64);
+  memset(other, 1, 100);
+  heap_free(other, 100);
+  pool_put(t->strategy, scope, 0, thing);
+  pool_end(t->strategy, t->pool, scope);
+}
+
+static void fake_run(struct workload_thread *t, uint64_t n) {
+  struct timespec ms = {0, 1000000};
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t done = atomic_fetch_add_explicit(&book.ops, 1, memory_order_relaxed);
+    plain_op(t);
+    switch (t->state->op) {
+    case PLAIN:
+      break;
+    case FAIL_AT_100:
+      t->failed = done >= 100;
+      snprintf(t->why, sizeof t->why, "%s", done >= 100 ? "op 100 went wrong" : "");
+      break;
+    case SLOW:
+      nanosleep(&ms, NULL);
+      break;
+    case LEAK:
+      if (done == 1)
+        book.leaked = heap_alloc(4000);
+      break;
+    case WRONG_SIZE:
+      if (done == 1)
+        heap_free(heap_alloc(40), 41);
+      break;
+    }
+    if (t->failed)
+      return;
+  }
+}
+
+static void fake_series(struct workload_thread *t, series_emit *emit, void *context) {
+  static void *held;
+  if (t->index != 0)
+    return;
+  held = heap_alloc(1 << 20);
+  emit(context,
+       &(struct series_mark){.phase = "burst of all", .ops = 10, .busy_ns = 5000, .owners = 1024});
+  heap_free(held, 1 << 20);
+  emit(context, &(struct series_mark){.phase = "idle", .stall_ns = 77});
+  if (wanted == FAIL_AT_100)
+    emit(context, &(struct series_mark){.phase = "idle"});
+}
+
+static const struct workload fake = {
+    .name = "fake",
+    .open = fake_open,
+    .close = fake_close,
+    .kinds = fake_kinds,
+    .thread_open = fake_thread_open,
+    .thread_close = fake_thread_close,
+    .run = fake_run,
+    .series = fake_series,
+};
+
+static const struct workload_case plain_case = {
+    .name = "Fake/plain", .disciplines = DISCIPLINE_ALL, .own_threads = 3};
+
+/* ---- measuring it ---- */
+
+static int reset(void **state) {
+  (void)state;
+  memset(&book, 0, sizeof book);
+  wanted = PLAIN;
+  return 0;
+}
+
+static struct cell cell_of(unsigned threads) {
+  return (struct cell){
+      .case_name = "Fake/plain",
+      .strategy = "under test",
+      .threads = threads,
+      .window_ns = 2 * NS_PER_MS,
+      .limit_ns = 300 * NS_PER_S,
+      .counters = "",
+      .join = true,
+  };
+}
+
+static void measure(const struct cell *cell, const struct strategy *s, struct sample *sample) {
+  struct worker_target target = {
+      .workload = &fake, .of = &plain_case, .strategy = s, .counter_sources = counter_sources};
+  *sample = (struct sample){0};
+  worker_measure_with(cell, &target, sample);
+}
+
+static double get(const struct sample *s, const char *unit) {
+  double value;
+  if (!sample_get(s, unit, &value))
+    fail_msg("no unit %s%s%s", unit, s->error ? "; error: " : "", s->error ? s->error : "");
+  return value;
+}
+
+static const char *text_of(const struct sample_text *list, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(list[i].name, name) == 0)
+      return list[i].text;
+  return NULL;
+}
+
+static void counts_are_exact_at_any_thread_count(void **state) {
+  (void)state;
+  static const unsigned threads[] = {1, 2, 64};
+  for (int i = 0; i < 3; i++) {
+    struct cell cell = cell_of(threads[i]);
+    struct sample s;
+    memset(&book, 0, sizeof book);
+    measure(&cell, strategy_find("malloc"), &s);
+    assert_true(get(&s, "allocs/op") == 2);
+    assert_true(get(&s, "B/op") == 164);
+    assert_true(get(&s, "gets/op") == 1);
+    assert_true(get(&s, "puts/op") == 1);
+    assert_true(get(&s, "miss-%") == 100);
+    assert_true(get(&s, "pooled-B") == 0);
+    assert_true(get(&s, "ns/op") > 0);
+    assert_true(s.ops > 0);
+    assert_true(s.ops + 2 * threads[i] <= atomic_load(&book.ops)); /* warm-up: two a thread */
+    assert_null(text_of(s.flags, s.flag_count, FLAG_NOT_STEADY));
+    assert_int_equal(book.thread_opens, threads[i]);
+    assert_int_equal(book.thread_closes, threads[i]);
+    assert_int_equal(book.closes, 1);
+    sample_free(&s);
+  }
+}
+
+static void a_pool_that_hits_allocates_nothing_for_gets(void **state) {
+  (void)state;
+  struct cell cell = cell_of(2);
+  struct sample s;
+  measure(&cell, strategy_find("per-thread"), &s);
+  assert_true(get(&s, "allocs/op") == 1);
+  assert_true(get(&s, "B/op") == 100);
+  assert_true(get(&s, "miss-%") == 0);
+  assert_true(get(&s, "pooled-B") == 2 * 64); /* one object a thread */
+  assert_true(get(&s, "live-peak-B") >= 2 * 64);
+  sample_free(&s);
+}
+
+/* What the worker writes, the runner reads: over the protocol and back. */
+static void the_sample_travels(void **state) {
+  (void)state;
+  struct cell cell = cell_of(3);
+  struct sample s, back;
+  struct error e;
+  char *text;
+  size_t length;
+  measure(&cell, strategy_find("malloc"), &s);
+  FILE *out = open_memstream(&text, &length);
+  assert_non_null(out);
+  assert_true(sample_write(&s, out));
+  fclose(out);
+  if (!sample_read(text, length, &back, &e))
+    fail_msg("%s\n%s", e.text, text);
+  assert_true(back.ops == s.ops);
+  assert_true(get(&back, "ns/op") == get(&s, "ns/op"));
+  assert_true(strtod(text_of(back.notes, back.note_count, NOTE_MEASURED), NULL) /
+                  (double)back.ops ==
+              get(&back, "ns/op"));
+  assert_non_null(text_of(back.notes, back.note_count, NOTE_WARMUP));
+  assert_non_null(text_of(back.notes, back.note_count, NOTE_SPEED));
+  assert_non_null(text_of(back.notes, back.note_count, NOTE_ALLOCATOR));
+  free(text);
+  sample_free(&s);
+  sample_free(&back);
+}
+
+/* Misses that are all or nothing in turns, whatever the stretch. */
+static unsigned looks;
+static void unsteady_stats(struct pool *pool, struct pool_stats *out) {
+  (void)pool;
+  *out = (struct pool_stats){0};
+  looks++;
+  for (unsigned i = 1; i < looks; i++) {
+    out->gets += UINT64_C(1) << 40;
+    out->misses += i % 2 ? UINT64_C(1) << 40 : 0;
+  }
+}
+
+static void a_warm_up_that_does_not_settle_is_flagged(void **state) {
+  (void)state;
+  struct strategy unsteady = *strategy_find("malloc");
+  struct cell cell = cell_of(2);
+  struct sample s;
+  unsteady.stats = unsteady_stats;
+  looks = 0;
+  measure(&cell, &unsteady, &s);
+  assert_non_null(text_of(s.flags, s.flag_count, FLAG_NOT_STEADY));
+  assert_true(get(&s, "ns/op") > 0);
+  sample_free(&s);
+}
+
+static void a_failing_op_is_an_error_with_its_reason(void **state) {
+  (void)state;
+  struct cell cell = cell_of(4);
+  struct sample s;
+  wanted = FAIL_AT_100;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_non_null(s.error);
+  assert_non_null(strstr(s.error, "op 100 went wrong"));
+  assert_non_null(strstr(s.error, "thread "));
+  assert_int_equal(book.thread_closes, 4);
+  assert_int_equal(book.closes, 1);
+  sample_free(&s);
+}
+
+static void what_does_not_open_says_why(void **state) {
+  (void)state;
+  struct cell cell = cell_of(2);
+  struct sample s;
+  book.fail_open = "fixture.json:3: not JSON";
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_string_equal(s.error, "workload fake: fixture.json:3: not JSON");
+  sample_free(&s);
+
+  reset(NULL);
+  book.fail_thread_open = true;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_string_equal(s.error, "thread 1: no luck today");
+  assert_int_equal(book.thread_closes, 1); /* of the one that did open */
+  assert_int_equal(book.closes, 1);
+  sample_free(&s);
+}
+
+static struct pool *open_and_look(const struct kind *kinds, size_t kind_count,
+                                  const struct pool_config *config) {
+  book.own_threads_seen = config->threads;
+  return strategy_find("malloc")->open(kinds, kind_count, config);
+}
+
+static struct pool *refuse_to_open(const struct kind *kinds, size_t kind_count,
+                                   const struct pool_config *config) {
+  (void)kinds;
+  (void)kind_count;
+  snprintf(config->why, config->why_size, "cap \"x\": not a number");
+  return NULL;
+}
+
+static void the_pool_is_opened_for_all_threads(void **state) {
+  (void)state;
+  struct strategy looking = *strategy_find("malloc");
+  struct cell cell = cell_of(2);
+  struct sample s;
+  looking.open = open_and_look;
+  measure(&cell, &looking, &s);
+  assert_int_equal(book.own_threads_seen, 2 + 3);
+  sample_free(&s);
+  looking.open = refuse_to_open;
+  measure(&cell, &looking, &s);
+  assert_string_equal(s.error, "strategy malloc: cap \"x\": not a number");
+  sample_free(&s);
+}
+
+static void leaks_are_errors_when_joined(void **state) {
+  (void)state;
+  struct cell cell = cell_of(2);
+  struct sample s;
+  wanted = LEAK;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_non_null(s.error);
+  assert_non_null(strstr(s.error, "1 blocks and 4000 bytes"));
+  heap_free(book.leaked, 4000);
+  sample_free(&s);
+  reset(NULL);
+  wanted = WRONG_SIZE;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_non_null(s.error);
+  assert_non_null(strstr(s.error, "0 blocks and -1 bytes"));
+  sample_free(&s);
+}
+
+/* The measured part is planned to last an hour. */
+static void the_limit_gives_a_bound(void **state) {
+  (void)state;
+  struct cell cell = cell_of(4);
+  struct sample s;
+  double ignored;
+  wanted = SLOW;
+  cell.limit_ns = 20 * NS_PER_MS;
+  cell.window_ns = 3600 * NS_PER_S;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_null(s.error);
+  assert_true(s.bound_s > 0 && s.bound_s < 3600);
+  assert_true(s.ops >= 4);
+  assert_false(sample_get(&s, "ns/op", &ignored));
+  assert_int_equal(book.closes, 1);
+  sample_free(&s);
+}
+
+static void too_few_ops_are_flagged(void **state) {
+  (void)state;
+  struct cell cell = cell_of(1);
+  struct sample s;
+  wanted = SLOW; /* 1 ms and more: at most 8 in four windows of 2 ms */
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_true(s.ops <= 8);
+  assert_non_null(text_of(s.flags, s.flag_count, FLAG_SHORT_OPS));
+  sample_free(&s);
+}
+
+static void the_allocator_must_be_the_expected_one(void **state) {
+  (void)state;
+  struct cell cell = cell_of(1);
+  struct sample s;
+  cell.expect_allocator = "nonesuch";
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_non_null(s.error);
+  assert_non_null(strstr(s.error, "nonesuch"));
+  assert_int_equal(atomic_load(&book.ops), 0);
+  sample_free(&s);
+}
+
+static void more_threads_than_work_become_fewer(void **state) {
+  (void)state;
+  struct workload_case few = plain_case;
+  struct worker_target target = {.workload = &fake,
+                                 .of = &few,
+                                 .strategy = strategy_find("malloc"),
+                                 .counter_sources = counter_sources};
+  struct cell cell = cell_of(8);
+  struct sample s = {0};
+  few.max_threads = 3;
+  few.flags = CASE_FEWER_THREADS;
+  worker_measure_with(&cell, &target, &s);
+  assert_int_equal(book.thread_opens, 3);
+  assert_non_null(strstr(text_of(s.notes, s.note_count, NOTE_THREADS), "3 of 8"));
+  sample_free(&s);
+}
+
+static void a_series_gives_units_per_mark(void **state) {
+  (void)state;
+  struct workload_case series = plain_case;
+  struct worker_target target = {.workload = &fake,
+                                 .of = &series,
+                                 .strategy = strategy_find("malloc"),
+                                 .counter_sources = counter_sources};
+  struct cell cell = cell_of(2);
+  struct sample s = {0};
+  double ignored;
+  series.flags = CASE_SERIES;
+  worker_measure_with(&cell, &target, &s);
+  assert_int_equal(s.ops, 1);
+  assert_true(get(&s, "burst-of-all:ns/op") == 500);
+  double base = get(&s, "idle:live-B");
+  assert_true(get(&s, "burst-of-all:live-B") - base == 1 << 20);
+  assert_true(get(&s, "burst-of-all:B/owner") == get(&s, "burst-of-all:live-B") / 1024);
+  assert_true(get(&s, "idle:time-ns") >= get(&s, "burst-of-all:time-ns"));
+  assert_true(get(&s, "idle:rss-B") > 0);
+  assert_true(get(&s, "idle:pooled-B") == 0);
+  assert_true(get(&s, "idle:stall-ns") == 77);
+  assert_false(sample_get(&s, "idle:ns/op", &ignored));
+  assert_false(sample_get(&s, "ns/op", &ignored));
+  sample_free(&s);
+
+  reset(NULL);
+  wanted = FAIL_AT_100; /* marks the same moment twice */
+  worker_measure_with(&cell, &target, &s);
+  assert_non_null(s.error);
+  assert_non_null(strstr(s.error, "idle"));
+  sample_free(&s);
+}
+
+/* ---- counters ---- */
+
+static bool claims(const char *event) {
+  return event != NULL;
+}
+static bool open_source(char *why, size_t why_size) {
+  (void)why;
+  (void)why_size;
+  return true;
+}
+static void *attach(const char *const *events, size_t count, char (*why)[COUNTER_WHY_MAX]) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(events[i], "broken") == 0)
+      strcpy(why[i], "it broke");
+  return malloc(1);
+}
+static bool start(void *group) {
+  return group != NULL;
+}
+static bool stop(void *group, uint64_t *values) {
+  values[0] = 1000;
+  return group != NULL;
+}
+static void detach(void *group) {
+  free(group);
+}
+
+static void counters_are_summed_over_threads(void **state) {
+  (void)state;
+  static const struct counter_source source = {"stand-in", claims, open_source, claims,
+                                               attach,     start,  stop,        detach};
+  static const struct counter_source *const sources[] = {&source, NULL};
+  struct worker_target target = {.workload = &fake,
+                                 .of = &plain_case,
+                                 .strategy = strategy_find("malloc"),
+                                 .counter_sources = sources};
+  struct cell cell = cell_of(5);
+  struct sample s = {0};
+  cell.counters = "cycles,broken";
+  worker_measure_with(&cell, &target, &s);
+  assert_true(get(&s, "cycles/op") == 5000.0 / (double)s.ops);
+  assert_string_equal(text_of(s.missing, s.missing_count, "broken/op"), "it broke");
+  sample_free(&s);
+}
+
+/* ---- names ---- */
+
+static void names_that_do_not_exist_are_errors(void **state) {
+  (void)state;
+  struct cell cell = cell_of(1);
+  struct sample s = {0};
+  cell.strategy = "malloc";
+  worker_measure(&cell, &s);
+  assert_non_null(strstr(s.error, "Fake/plain"));
+  sample_free(&s);
+  cell.case_name = "Selftest/heap";
+  cell.strategy = "maloc";
+  worker_measure(&cell, &s);
+  assert_non_null(strstr(s.error, "maloc"));
+  sample_free(&s);
+  cell.strategy = "malloc";
+  cell.discipline = DISCIPLINE_LEAKY;
+  worker_measure(&cell, &s);
+  assert_non_null(strstr(s.error, "leaky"));
+  sample_free(&s);
+}
+
+static void says_what_a_strategy_cannot_run(void **state) {
+  (void)state;
+  struct workload_case c = {.disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED)};
+  struct strategy s = {.name = "s"};
+  char why[200];
+  enum discipline balanced = DISCIPLINE_BALANCED;
+  assert_true(cell_fits(&c, &s, balanced, 1, why, sizeof why));
+  assert_false(cell_fits(&c, &s, DISCIPLINE_LEAKY, 1, why, sizeof why));
+  s.flags = STRATEGY_ONE_OBJECT;
+  assert_false(cell_fits(&c, &s, balanced, 1, why, sizeof why));
+  c.flags = CASE_NULL_RUNS;
+  assert_true(cell_fits(&c, &s, balanced, 1, why, sizeof why));
+  s.flags = STRATEGY_NEEDS_OWNER;
+  assert_false(cell_fits(&c, &s, balanced, 1, why, sizeof why));
+  c.flags = CASE_HAS_OWNER | CASE_OUTLIVES_SCOPE;
+  assert_true(cell_fits(&c, &s, balanced, 1, why, sizeof why));
+  s.flags = STRATEGY_OBJECTS_DIE_WITH_SCOPE;
+  assert_false(cell_fits(&c, &s, balanced, 1, why, sizeof why));
+  assert_non_null(strstr(why, "outlive"));
+  s.flags = 0;
+  c.min_threads = 2, c.max_threads = 4;
+  assert_false(cell_fits(&c, &s, balanced, 1, why, sizeof why));
+  assert_true(cell_fits(&c, &s, balanced, 4, why, sizeof why));
+  assert_false(cell_fits(&c, &s, balanced, 5, why, sizeof why));
+  c.flags = CASE_FEWER_THREADS;
+  assert_true(cell_fits(&c, &s, balanced, 5, why, sizeof why));
+}
+
+/* ---- the command line, in a child ---- */
+
+#define ARGS 24
+
+/* Runs `worker ARGS... --fd FD`; returns the wait status and what came through FD. */
+static int run_child(char *const *args, char *out, size_t size) {
+  char *argv[ARGS] = {"worker"}, fd_text[16];
+  int ends[2], status, count = 1;
+  assert_int_equal(pipe(ends), 0);
+  for (; *args; args++)
+    argv[count++] = *args;
+  snprintf(fd_text, sizeof fd_text, "%d", ends[1]);
+  argv[count++] = "--fd";
+  argv[count++] = fd_text;
+  fflush(NULL);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL); /* cmocka's handler would take the test back */
+    close(ends[0]);
+    if (!freopen("/dev/null", "w", stderr))
+      _exit(99);
+    _exit(worker_main(count, argv));
+  }
+  close(ends[1]);
+  size_t have = 0;
+  ssize_t n;
+  while ((n = read(ends[0], out + have, size - 1 - have)) > 0)
+    have += (size_t)n;
+  out[have] = '\0';
+  close(ends[0]);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return status;
+}
+
+#define CASE(name) "--case", "Selftest/" name, "--strategy", "malloc", "--window", "1000000"
+
+static void the_command_line_measures(void **state) {
+  (void)state;
+  static char text[1 << 16];
+  struct sample s;
+  struct error e;
+  char *join[] = {CASE("heap"), "--threads", "2",       "--cpu-map",   "none", "--join",
+                  "--seed",     "7",         "--limit", "60000000000", NULL};
+  char *leave[] = {CASE("heap"), "--threads", "1", "--discipline", "balanced", NULL};
+  char *const *const lines[] = {join, leave};
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(run_child(lines[i], text, sizeof text), 0);
+    if (!sample_read(text, strlen(text), &s, &e))
+      fail_msg("%s\n%s", e.text, text);
+    if (s.error)
+      fail_msg("%s", s.error);
+    assert_true(get(&s, "allocs/op") == 2);
+    assert_true(get(&s, "B/op") == 128);
+    sample_free(&s);
+  }
+}
+
+static void misbehaviour_shows(void **state) {
+  (void)state;
+  static char text[1 << 16];
+  struct sample s;
+  struct error e;
+  char *crash[] = {CASE("crash"), "--threads", "1", NULL};
+  int status = run_child(crash, text, sizeof text);
+  assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0); /* a sanitizer exits */
+  assert_false(sample_read(text, strlen(text), &s, &e));
+
+  char *leave[] = {CASE("exit"), "--threads", "2", NULL};
+  assert_int_equal(run_child(leave, text, sizeof text), 0);
+  assert_false(sample_read(text, strlen(text), &s, &e));
+
+  char *hang[] = {CASE("hang"), "--threads", "2", "--limit", "30000000", NULL};
+  assert_int_equal(run_child(hang, text, sizeof text), 0);
+  assert_true(sample_read(text, strlen(text), &s, &e));
+  assert_true(s.bound_s > 0);
+  assert_int_equal(s.ops, 2);
+  sample_free(&s);
+
+  char *fails[] = {CASE("fail"), "--threads", "2", NULL};
+  assert_int_equal(run_child(fails, text, sizeof text), 0);
+  assert_true(sample_read(text, strlen(text), &s, &e));
+  assert_non_null(strstr(s.error, "this op always fails"));
+  sample_free(&s);
+}
+
+static void a_wrong_line_is_a_usage_error(void **state) {
+  (void)state;
+  static char text[1 << 16];
+  char *bad[][12] = {
+      {"--case", "Selftest/heap", "--strategy", "malloc"},
+      {CASE("heap"), "--threads", "0"},
+      {CASE("heap"), "--threads", "4097"},
+      {CASE("heap"), "--threads", "2x"},
+      {CASE("heap"), "--threads", "-1"},
+      {CASE("heap"), "--threads", "2", "--cpu-map", "0"},
+      {CASE("heap"), "--threads", "2", "--cpu-map", "0,0,0"},
+      {CASE("heap"), "--threads", "2", "--cpu-map", "0,x"},
+      {CASE("heap"), "--threads", "1", "--window", "0"},
+      {CASE("heap"), "--threads", "1", "--discipline", "lazy"},
+      {CASE("heap"), "--threads", "1", "--nonsense", "1"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    int status = run_child(bad[i], text, sizeof text);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EXIT_USAGE);
+    assert_string_equal(text, "");
+  }
+}
+
+int main(void) {
+#define RESET(test) cmocka_unit_test_setup(test, reset)
+  const struct CMUnitTest tests[] = {
+      RESET(counts_are_exact_at_any_thread_count),
+      RESET(a_pool_that_hits_allocates_nothing_for_gets),
+      RESET(the_sample_travels),
+      RESET(a_warm_up_that_does_not_settle_is_flagged),
+      RESET(a_failing_op_is_an_error_with_its_reason),
+      RESET(what_does_not_open_says_why),
+      RESET(the_pool_is_opened_for_all_threads),
+      RESET(leaks_are_errors_when_joined),
+      RESET(the_limit_gives_a_bound),
+      RESET(too_few_ops_are_flagged),
+      RESET(the_allocator_must_be_the_expected_one),
+      RESET(more_threads_than_work_become_fewer),
+      RESET(a_series_gives_units_per_mark),
+      RESET(counters_are_summed_over_threads),
+      RESET(names_that_do_not_exist_are_errors),
+      RESET(says_what_a_strategy_cannot_run),
+      RESET(the_command_line_measures),
+      RESET(misbehaviour_shows),
+      RESET(a_wrong_line_is_a_usage_error),
+  };
+  return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
+}
