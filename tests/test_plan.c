@@ -1,0 +1,532 @@
+/*
+ * Plans: which cells a command line makes, in which order, how they fit their time. The registries
+ * are this file's own, so that expectations do not move with the suites.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- registries -------------------------------------------------------------------------- */
+
+static struct pool *open_any(const struct kind *kinds, size_t count, const struct pool_config *c) {
+  (void)kinds, (void)count;
+  for (size_t i = 0; i < c->option_count; i++)
+    if (strcmp(c->options[i], "lock=bad") == 0) {
+      snprintf(c->why, c->why_size, "lock=bad: there are pthread and ticket");
+      return NULL;
+    }
+  return (struct pool *)1;
+}
+static void close_any(struct pool *pool) {
+  (void)pool;
+}
+
+static const struct strategy_option lock_option[] = {
+    {"lock", "pthread", "pthread|ticket", "which lock"}, {NULL, NULL, NULL, NULL}};
+
+#define STRATEGY(id, text, bits, opts) \
+  static const struct strategy id = {  \
+      .name = text, .flags = bits, .options = opts, .open = open_any, .close = close_any}
+STRATEGY(s_arena, "arena", STRATEGY_OBJECTS_DIE_WITH_SCOPE, NULL);
+STRATEGY(s_locked, "global-locked", 0, lock_option);
+STRATEGY(s_malloc, "malloc", STRATEGY_NEVER_HITS, NULL);
+STRATEGY(s_null, "null", STRATEGY_ONE_OBJECT, NULL);
+STRATEGY(s_owned, "owned", STRATEGY_NEEDS_OWNER, NULL);
+STRATEGY(s_thread, "per-thread", 0, NULL);
+STRATEGY(s_freelists, "pooled-freelists", 0, NULL);
+const struct strategy *const strategies[] = {&s_arena, &s_locked, &s_malloc,    &s_null,
+                                             &s_owned, &s_thread, &s_freelists, NULL};
+
+#define US 1000.0
+static const struct workload_case compare_cases[] = {
+    {.name = "Compare/Pod/structured",
+     .flags = CASE_OUTLIVES_SCOPE,
+     .disciplines = DISCIPLINE_ALL,
+     .in_sweep = true,
+     .op_hint_ns = 40 * US},
+    {.name = "Compare/Pod/unstructured", .disciplines = DISCIPLINE_ALL, .op_hint_ns = 60 * US},
+    {.name = "Compare/Node/structured",
+     .disciplines = DISCIPLINE_ALL,
+     .in_sweep = true,
+     .op_hint_ns = 80 * US},
+    {.name = "Compare/Node/unstructured", .disciplines = DISCIPLINE_ALL, .op_hint_ns = 100 * US},
+    {.name = "Compare/Endpoints/structured",
+     .disciplines = DISCIPLINE_ALL,
+     .in_sweep = true,
+     .op_hint_ns = 700 * US},
+    {.name = "Compare/Endpoints/unstructured",
+     .disciplines = DISCIPLINE_ALL,
+     .op_hint_ns = 1500 * US},
+    {.name = NULL}};
+static const struct workload_case micro_cases[] = {
+    {.name = "Micro/pair/64B",
+     .flags = CASE_NULL_RUNS,
+     .disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED),
+     .in_sweep = true,
+     .op_hint_ns = 10},
+    {.name = "Micro/handoff",
+     .disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED),
+     .min_threads = 2,
+     .op_hint_ns = 50},
+    {.name = "Micro/hidden", .flags = CASE_HIDDEN, .disciplines = DISCIPLINE_ALL, .op_hint_ns = 1},
+    {.name = "Micro/alone",
+     .flags = CASE_ONE_STRATEGY,
+     .disciplines = DISCIPLINE_ALL,
+     .op_hint_ns = 1},
+    {.name = "Micro/few",
+     .flags = CASE_FEWER_THREADS,
+     .max_threads = 4,
+     .disciplines = DISCIPLINE_ALL,
+     .op_hint_ns = 1},
+    {.name = NULL}};
+
+static int object_cases(const char *file, struct workload_case *out, size_t room, char *why,
+                        size_t why_size) {
+  if (strcmp(file, "bad.json") == 0) {
+    snprintf(why, why_size, "line 3: '}' expected");
+    return -1;
+  }
+  assert_true(room >= 1);
+  out[0] = compare_cases[0];
+  out[0].name = "Compare/Pod:web/structured";
+  return 1;
+}
+
+static const struct workload w_compare = {
+    .name = "compare", .cases = compare_cases, .object_cases = object_cases};
+static const struct workload w_micro = {.name = "micro", .cases = micro_cases};
+const struct workload *const workloads[] = {&w_compare, &w_micro, NULL};
+
+/* --- helpers ----------------------------------------------------------------------------- */
+
+struct fixture {
+  struct options options;
+  struct allocators allocators;
+  struct plan plan;
+  char words[400];
+};
+
+static bool try_plan(struct fixture *f, const char *line, unsigned cpus, struct error *e) {
+  char *argv[24] = {"run"};
+  int argc = 1;
+  struct plan_machine machine = {.cpus = cpus};
+  memset(e, 0, sizeof *e);
+  snprintf(f->words, sizeof f->words, "%s", line);
+  for (char *word = strtok(f->words, " "); word && argc < 23; word = strtok(NULL, " "))
+    argv[argc++] = word;
+  if (!options_parse(argc, argv, &f->options, e))
+    fail_msg("%s: %s", line, e->text);
+  assert_true(allocators_find(&f->allocators, NULL, NULL, e));
+  if (plan_build(&f->plan, &f->options, &f->allocators, &machine, e))
+    return true;
+  allocators_free(&f->allocators);
+  return false;
+}
+
+static void plan(struct fixture *f, const char *line, unsigned cpus) {
+  struct error e;
+  if (!try_plan(f, line, cpus, &e))
+    fail_msg("%s: %s", line, e.text);
+}
+
+static void done(struct fixture *f) {
+  plan_free(&f->plan);
+  allocators_free(&f->allocators);
+}
+
+static void refuses(const char *line, enum exit_status status, ...) {
+  struct fixture f;
+  struct error e;
+  if (try_plan(&f, line, 2, &e))
+    fail_msg("%s: was planned", line);
+  assert_int_equal(e.status, status);
+  va_list words;
+  va_start(words, status);
+  for (const char *word; (word = va_arg(words, const char *)) != NULL;)
+    if (!strstr(e.text, word))
+      fail_msg("%s: \"%s\" is not in: %s", line, word, e.text);
+  va_end(words);
+}
+
+static size_t cells_at(const struct plan *p, unsigned threads) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->cell_count; i++)
+    n += p->cells[i].threads == threads && p->cells[i].rounds > 0;
+  return n;
+}
+
+static const struct plan_cell *cell(const struct plan *p, const char *name) {
+  for (size_t i = 0; i < p->cell_count; i++)
+    if (strcmp(p->cells[i].name, name) == 0)
+      return &p->cells[i];
+  fail_msg("there is no cell %s", name);
+  return NULL;
+}
+
+static bool skips(const struct plan *p, const char *name, const char *arm, const char *word) {
+  for (size_t i = 0; i < p->skip_count; i++)
+    if (strcmp(p->skips[i].case_name, name) == 0 && strcmp(p->skips[i].arm, arm) == 0)
+      return strstr(p->skips[i].why, word) != NULL;
+  return false;
+}
+
+/* --- what is measured -------------------------------------------------------------------- */
+
+/* 6 cases x 4 strategies at 32; 3 structured cases x 4 at 1, 2, 4, 8, 16. */
+static void the_default_is_the_compare_suite_with_a_sweep(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 32", 2);
+  assert_int_equal(cells_at(&f.plan, 32), 24);
+  for (unsigned t = 1; t < 32; t *= 2)
+    assert_int_equal(cells_at(&f.plan, t), 12);
+  assert_int_equal(cells_at(&f.plan, 3), 0);
+  assert_int_equal(f.plan.cell_count, 24 + 5 * 12);
+  assert_string_equal(f.plan.cells[0].name, "BenchmarkCompare/Pod/structured/strategy=malloc-32");
+  assert_true(f.plan.cells[0].arm->is_base);
+  assert_int_equal(f.plan.cells[0].rounds, 10);
+  assert_true(f.plan.cells[0].headline);
+  const struct plan_cell *c = cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=malloc-4");
+  assert_int_equal(c->rounds, 6);
+  assert_false(c->headline);
+  done(&f);
+}
+
+static void the_base_comes_first_whatever_is_listed(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --strategies per-thread,global-locked,malloc", 2);
+  assert_string_equal(f.plan.arms[0].label, "malloc");
+  assert_string_equal(f.plan.arms[1].label, "per-thread");
+  done(&f);
+  plan(&f, "--cpus 2 --strategies per-thread,malloc --base global-locked", 2);
+  assert_int_equal(f.plan.arm_count, 3);
+  assert_string_equal(f.plan.arms[0].label, "global-locked");
+  done(&f);
+  plan(&f, "--cpus 2 --strategies per-thread,global-locked", 2);
+  assert_int_equal(f.plan.arm_count, 2);
+  assert_string_equal(f.plan.arms[0].label, "per-thread");
+  done(&f);
+}
+
+static void a_list_of_counts_measures_all_of_them_alike(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 1,8,2 --strategies malloc", 2);
+  assert_int_equal(f.plan.headline, 8);
+  assert_int_equal(cells_at(&f.plan, 1), 6);
+  assert_int_equal(cells_at(&f.plan, 2), 6);
+  assert_int_equal(cells_at(&f.plan, 8), 6);
+  assert_int_equal(cell(&f.plan, "BenchmarkCompare/Pod/unstructured/strategy=malloc-1")->rounds,
+                   10);
+  done(&f);
+}
+
+static void without_counts_all_cpus_are_used(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--strategies malloc", 6);
+  assert_int_equal(f.plan.headline, 6);
+  assert_int_equal(cells_at(&f.plan, 4), 3);
+  done(&f);
+}
+
+static void no_sweep_when_not_wanted_or_not_possible(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 32 --sweep-rounds 0", 2);
+  assert_int_equal(f.plan.cell_count, 24);
+  done(&f);
+  plan(&f, "--cpus 1", 2);
+  assert_int_equal(f.plan.cell_count, 24);
+  done(&f);
+}
+
+static void patterns_choose_cases_of_every_suite(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 1 --strategies malloc --cases */Pod/*,Micro/pair/64B", 2);
+  assert_int_equal(f.plan.case_count, 3);
+  done(&f);
+  plan(&f, "--cpus 1 --strategies malloc --cases Micro/*", 2);
+  assert_int_equal(f.plan.case_count, 4); /* not the hidden one */
+  done(&f);
+  plan(&f, "--cpus 1 --strategies malloc --cases Micro/hidden", 2);
+  assert_int_equal(f.plan.case_count, 1);
+  done(&f);
+}
+
+static void what_cannot_run_is_skipped_by_name(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 1 --suite micro --strategies malloc,null,owned,per-thread+leaky,arena", 2);
+  assert_true(skips(&f.plan, "Micro/handoff", "null", "several objects"));
+  assert_true(skips(&f.plan, "Micro/pair/64B", "owned", "owner"));
+  assert_true(skips(&f.plan, "Micro/pair/64B", "per-thread", "leaky"));
+  assert_true(skips(&f.plan, "Micro/handoff", "malloc", "threads"));
+  cell(&f.plan, "BenchmarkMicro/pair/64B/strategy=null-1");
+  done(&f);
+  plan(&f, "--cpus 1 --strategies arena,malloc", 2);
+  assert_true(skips(&f.plan, "Compare/Pod/structured", "arena", "outlive"));
+  done(&f);
+}
+
+static void a_case_of_one_strategy_runs_under_the_base_alone(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 1 --cases Micro/alone --strategies malloc,per-thread", 2);
+  assert_int_equal(f.plan.cell_count, 1);
+  assert_string_equal(f.plan.cells[0].name, "BenchmarkMicro/alone/strategy=malloc-1");
+  done(&f);
+}
+
+static void a_case_for_few_threads_keeps_its_name_and_a_small_team(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 8 --cases Micro/few --strategies malloc --sweep-rounds 0", 2);
+  assert_int_equal(f.plan.cell_count, 1);
+  assert_int_equal(f.plan.cells[0].threads, 8);
+  assert_int_equal(f.plan.cells[0].team, 4);
+  done(&f);
+}
+
+static void names_carry_what_differs(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f,
+       "--cpus 2 --sweep-rounds 0 --cases Compare/Pod/structured --strategies "
+       "malloc,global-locked:lock=ticket,per-thread+leaky",
+       2);
+  cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=malloc-2");
+  cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=global-locked:lock=ticket-2");
+  const struct plan_cell *c =
+      cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=per-thread/discipline=leaky-2");
+  assert_string_equal(c->arm->spec, "per-thread");
+  assert_string_equal(c->pair_name, "BenchmarkCompare/Pod/structured-2");
+  done(&f);
+  plan(&f,
+       "--cpus 2 --sweep-rounds 0 --cases Compare/Pod/structured --strategies malloc "
+       "--discipline as-merged --arm old=/x --arm new=/y",
+       2);
+  assert_int_equal(f.plan.cell_count, 2);
+  assert_string_equal(f.plan.cells[0].name, "BenchmarkCompare/Pod/structured/strategy=malloc/"
+                                            "discipline=as-merged/build=old-2");
+  assert_string_equal(f.plan.cells[1].build->path, "/y");
+  done(&f);
+}
+
+static void a_twin_is_the_base_under_another_name(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --twin --strategies per-thread,malloc", 2);
+  assert_int_equal(f.plan.arm_count, 3);
+  assert_string_equal(f.plan.arms[0].label, "malloc");
+  assert_string_equal(f.plan.arms[1].label, "malloc:twin");
+  assert_string_equal(f.plan.arms[1].spec, "malloc");
+  assert_string_equal(f.plan.arms[2].label, "per-thread");
+  cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=malloc:twin-2");
+  done(&f);
+}
+
+static void objects_make_cases_of_their_own(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --object web.json --strategies malloc --sweep-rounds 0", 2);
+  assert_int_equal(f.plan.case_count, 7);
+  const struct plan_cell *c =
+      cell(&f.plan, "BenchmarkCompare/Pod:web/structured/strategy=malloc-2");
+  assert_string_equal(c->row->object, "web.json");
+  done(&f);
+  refuses("--object bad.json", EXIT_INPUT, "bad.json", "line 3", NULL);
+  refuses("--object a.json --object b.json", EXIT_USAGE, "b.json", "rename", NULL);
+  refuses("--suite micro --object a.json", EXIT_USAGE, "takes no objects", NULL);
+}
+
+/* sync-pool is not in this registry: its stand-in serves, and that is said. */
+static void a_preset_makes_two_columns_of_equal_names(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--preset k8s-freelists", 2);
+  assert_int_equal(f.plan.headline, 32);
+  assert_int_equal(f.plan.sweep_rounds, 0);
+  assert_string_equal(f.plan.preset_old->label, "per-thread");
+  assert_int_equal(f.plan.preset_old->discipline, DISCIPLINE_LEAKY);
+  assert_string_equal(f.plan.preset_new->label, "pooled-freelists");
+  assert_int_equal(f.plan.preset_new->discipline, DISCIPLINE_AS_MERGED);
+  assert_int_equal(f.plan.arm_count, 4);
+  assert_non_null(strstr(f.plan.notes[0], "stands in for sync-pool"));
+  done(&f);
+  refuses("--preset nats-timers", EXIT_USAGE, "workload request", NULL);
+  refuses("--preset k8s-freelist", EXIT_USAGE, "did you mean k8s-freelists", NULL);
+}
+
+static void unknown_words_name_the_nearest(void **state) {
+  (void)state;
+  refuses("--suite comparee", EXIT_USAGE, "did you mean compare", NULL);
+  refuses("--cases Compare/Pod/structurd", EXIT_USAGE, "did you mean Compare/Pod/structured", NULL);
+  refuses("--suite micro --cases Compare/*", EXIT_USAGE, "no case of suite micro", NULL);
+  refuses("--strategies maloc", EXIT_USAGE, "--strategies", "malloc", NULL);
+  refuses("--strategies malloc,,null", EXIT_USAGE, "empty element", NULL);
+  refuses("--strategies malloc+leeky", EXIT_USAGE, "unknown discipline \"leeky\"", NULL);
+  refuses("--strategies global-locked:lck=x", EXIT_USAGE, "lck", NULL);
+  refuses("--strategies global-locked:lock=bad", EXIT_USAGE, "pthread and ticket", NULL);
+  refuses("--base maloc", EXIT_USAGE, "--base", "malloc", NULL);
+  refuses("--strategies owned", EXIT_USAGE, "nothing to run", "owner", NULL);
+}
+
+/* --- time -------------------------------------------------------------------------------- */
+
+/* 32 threads on 2 CPUs: 16 a CPU, 3.75 ms each, are 60 ms; four of them 240. */
+static void windows_hold_four_rotations(void **state) {
+  (void)state;
+  struct fixture f;
+  assert_int_equal(plan_rotation(32, 2), 60000000);
+  assert_int_equal(plan_rotation(33, 2), 63750000);
+  plan(&f, "--cpus 32", 2);
+  assert_int_equal(f.plan.cells[0].window, 240000000);
+  assert_int_equal(cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=malloc-8")->window,
+                   200000000);
+  done(&f);
+  plan(&f, "--cpus 32 --window 50ms", 2);
+  assert_int_equal(f.plan.cells[0].window, 240000000);
+  assert_non_null(strstr(f.plan.notes[0], "240 ms instead of 50"));
+  assert_int_equal(cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=malloc-2")->window,
+                   50000000);
+  done(&f);
+}
+
+static void a_default_run_fits_five_minutes(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 32", 2);
+  assert_true(plan_expected(&f.plan, 0) < UINT64_C(300) * 1000000000);
+  assert_int_equal(f.plan.note_count, 0);
+  done(&f);
+}
+
+static void a_quick_run_fits_forty_seconds_and_can_decide(void **state) {
+  (void)state;
+  static const char *const lines[] = {"--quick --cpus 2", "--quick --cpus 32", "--quick --cpus 1",
+                                      "--quick --preset k8s-freelists"};
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    struct fixture f;
+    plan(&f, lines[i], 2);
+    assert_true(plan_expected(&f.plan, 0) < UINT64_C(36) * 1000000000);
+    assert_true(f.plan.rounds >= 4);
+    assert_true(cells_at(&f.plan, f.plan.headline) >= 12);
+    done(&f);
+  }
+}
+
+/* Half of the default's time: counts go first, from the top, then rounds, the headline never. */
+static void a_small_budget_thins_the_sweep_only(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 32 --budget 120s", 2);
+  assert_true(plan_expected(&f.plan, 0) <= UINT64_C(120) * 1000000000);
+  assert_int_equal(cells_at(&f.plan, 32), 24);
+  assert_int_equal(f.plan.rounds, 10);
+  assert_int_equal(cells_at(&f.plan, 16), 0);
+  assert_int_equal(cells_at(&f.plan, 1), 12);
+  assert_non_null(strstr(f.plan.notes[0], "16"));
+  done(&f);
+  plan(&f, "--cpus 32 --budget 10s", 2);
+  assert_int_equal(cells_at(&f.plan, 32), 24);
+  assert_int_equal(f.plan.sweep_rounds, 0);
+  assert_non_null(strstr(f.plan.notes[f.plan.note_count - 1], "takes longer than 10 s"));
+  done(&f);
+}
+
+static void what_was_asked_for_is_not_thinned(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 1,2,32 --budget 10s", 2);
+  assert_int_equal(cells_at(&f.plan, 1), 24);
+  done(&f);
+  plan(&f, "--cpus 32 --sweep-rounds 9 --budget 10s", 2);
+  assert_int_equal(f.plan.sweep_rounds, 9);
+  assert_int_equal(cells_at(&f.plan, 16), 12);
+  done(&f);
+}
+
+/* --- order ------------------------------------------------------------------------------- */
+
+static void a_round_holds_every_cell_once_in_an_order_of_its_own(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 32 --seed 7", 2);
+  unsigned first[200], again[200], second[200];
+  bool seen[200] = {false};
+  size_t n = plan_order(&f.plan, 1, first);
+  assert_int_equal(n, f.plan.cell_count);
+  for (size_t i = 0; i < n; i++) {
+    assert_false(seen[first[i]]);
+    seen[first[i]] = true;
+  }
+  assert_int_equal(plan_order(&f.plan, 1, again), n);
+  assert_memory_equal(first, again, n * sizeof first[0]);
+  assert_int_equal(plan_order(&f.plan, 2, second), n);
+  assert_memory_not_equal(first, second, n * sizeof first[0]);
+  /* The sweep has 6 rounds: the seventh is the headline's. */
+  assert_int_equal(plan_order(&f.plan, 7, second), 24);
+  f.plan.seed = 8;
+  plan_order(&f.plan, 1, second);
+  assert_memory_not_equal(first, second, n * sizeof first[0]);
+  done(&f);
+}
+
+/* Over many rounds each cell's mean position is the middle: sd of the mean is 0.29 n / sqrt(r). */
+static void shuffling_prefers_no_place(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --sweep-rounds 0 --rounds 1000 --budget none --seed 3", 2);
+  enum { CELLS = 24, ROUNDS = 1000 };
+  double sum[CELLS] = {0};
+  unsigned order[CELLS];
+  for (unsigned r = 1; r <= ROUNDS; r++) {
+    assert_int_equal(plan_order(&f.plan, r, order), CELLS);
+    for (unsigned i = 0; i < CELLS; i++)
+      sum[order[i]] += i;
+  }
+  for (int i = 0; i < CELLS; i++) {
+    double mean = sum[i] / ROUNDS, off = mean - (CELLS - 1) / 2.0;
+    assert_true(off < 1.1 && off > -1.1); /* five standard deviations */
+  }
+  done(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_default_is_the_compare_suite_with_a_sweep),
+      cmocka_unit_test(the_base_comes_first_whatever_is_listed),
+      cmocka_unit_test(a_list_of_counts_measures_all_of_them_alike),
+      cmocka_unit_test(without_counts_all_cpus_are_used),
+      cmocka_unit_test(no_sweep_when_not_wanted_or_not_possible),
+      cmocka_unit_test(patterns_choose_cases_of_every_suite),
+      cmocka_unit_test(what_cannot_run_is_skipped_by_name),
+      cmocka_unit_test(a_case_of_one_strategy_runs_under_the_base_alone),
+      cmocka_unit_test(a_case_for_few_threads_keeps_its_name_and_a_small_team),
+      cmocka_unit_test(names_carry_what_differs),
+      cmocka_unit_test(a_twin_is_the_base_under_another_name),
+      cmocka_unit_test(objects_make_cases_of_their_own),
+      cmocka_unit_test(a_preset_makes_two_columns_of_equal_names),
+      cmocka_unit_test(unknown_words_name_the_nearest),
+      cmocka_unit_test(windows_hold_four_rotations),
+      cmocka_unit_test(a_default_run_fits_five_minutes),
+      cmocka_unit_test(a_quick_run_fits_forty_seconds_and_can_decide),
+      cmocka_unit_test(a_small_budget_thins_the_sweep_only),
+      cmocka_unit_test(what_was_asked_for_is_not_thinned),
+      cmocka_unit_test(a_round_holds_every_cell_once_in_an_order_of_its_own),
+      cmocka_unit_test(shuffling_prefers_no_place),
+  };
+  return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
