@@ -247,15 +247,25 @@ static void print_cells(const struct plan *p) {
   }
 }
 
+/* The last line of what a worker printed, without its newline. */
+static void print_last_line(const char *output) {
+  size_t end = strlen(output);
+  while (end > 0 && output[end - 1] == '\n')
+    end--;
+  size_t start = end;
+  while (start > 0 && output[start - 1] != '\n')
+    start--;
+  if (end > start)
+    printf("        it said: %.*s\n", (int)(end - start), output + start);
+}
+
 static void print_failures(const struct run *run) {
   enum { SHOWN = 10 };
   for (size_t i = 0; i < run->failure_count && i < SHOWN; i++) {
     const struct run_failure *f = &run->failures[i];
-    const char *last = strrchr(f->output, '\n');
     printf("failed: %s, round %u: %s: %s\n", run->plan.cells[f->cell].name + 9, f->round, f->what,
            f->why);
-    if (f->output[0])
-      printf("        it said: %.300s\n", last && last != f->output ? last + 1 : f->output);
+    print_last_line(f->output);
   }
   if (run->failure_count > SHOWN)
     printf("failed: %zu more, all in %s/run.json\n", run->failure_count - SHOWN, run->files.folder);

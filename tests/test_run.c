@@ -1,0 +1,370 @@
+/*
+ * Whole runs in a scratch folder: with workers that are shell scripts (told by --arm), and with
+ * real ones, for which this program plays poolbench.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/cell.h"
+#include "harness/probe.h"
+#include "harness/run.h"
+#include "tests/runner_fixture.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { MOST_WORDS = 24 };
+
+/*
+ * What a fake worker begins with: $case, $strategy and $threads are the cell, $here its folder, and
+ * say VALUE writes a whole sample.
+ */
+#define WORKER                                                                     \
+  "here=$(dirname \"$0\")\n"                                                       \
+  "while [ $# -gt 1 ]; do case $1 in --case) case=$2;; --strategy) strategy=$2;; " \
+  "--threads) threads=$2;; esac; shift; done\n"                                    \
+  "say() { printf 'poolbench-sample 1\\nops 10\\nunit %s ns/op\\nunit 64 B/op\\n"  \
+  "unit 1 allocs/op\\nnote measured-ns 1000\\nnote warmup-ns 500\\nend\\n' $1 >&3; }\n"
+
+/* Runs `poolbench run LINE` in the scratch folder; its output is in out.txt and err.txt there. */
+static int poolbench(const char *line) {
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid > 0) {
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  char words[600], *argv[MOST_WORDS + 1] = {"run"};
+  int argc = 1;
+  snprintf(words, sizeof words, "%s", line);
+  for (char *word = strtok(words, " "); word && argc < MOST_WORDS; word = strtok(NULL, " "))
+    argv[argc++] = word;
+  if (chdir(scratch) != 0 || !freopen("out.txt", "w", stdout) || !freopen("err.txt", "w", stderr))
+    _exit(99);
+  int status = run_main(argc, argv);
+  fflush(stdout);
+  fflush(stderr);
+  _exit(status);
+}
+
+static bool says(const char *file, const char *word) {
+  char *text = scratch_read(file);
+  bool found = text && strstr(text, word);
+  if (!found)
+    print_message("\"%s\" is not in %s: %s\n", word, file, text ? text : "(missing)");
+  free(text);
+  return found;
+}
+
+static size_t count(const char *file, const char *word) {
+  char *text = scratch_read(file);
+  size_t n = 0;
+  for (char *p = text; p && (p = strstr(p, word)) != NULL; p++)
+    n++;
+  free(text);
+  return n;
+}
+
+static json_t *record(void) {
+  json_error_t e;
+  json_t *r = json_load_file(scratch_path("r/run.json"), 0, &e);
+  assert_non_null(r);
+  return r;
+}
+
+static const char *text_at(const json_t *o, const char *key) {
+  return json_string_value(json_object_get(o, key));
+}
+
+static int64_t number_at(const json_t *o, const char *key) {
+  return json_integer_value(json_object_get(o, key));
+}
+
+/* Two cases under two strategies, at 2 threads, without sweep: 4 cells. */
+#define TWO_BY_TWO                                                           \
+  "--cpus 2 --sweep-rounds 0 --out r --cases Micro/pair/16B,Micro/pair/64B " \
+  "--strategies malloc,per-thread --arm x=w.sh --seed 1 "
+
+/* --- with fake workers ------------------------------------------------------------------- */
+
+static void every_cell_is_measured_once_a_round(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 3"), EXIT_DONE);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 12);
+  assert_int_equal(count("r/detail.txt", "Benchmark"), 12);
+  assert_int_equal(count("r/samples.txt", "pair/64B/strategy=per-thread/build=x-2\t10\t10 ns/op"
+                                          "\t64 B/op\t1 allocs/op\n"),
+                   3);
+  assert_int_equal(count("r/samples.txt", " round 3 "), 4);
+  assert_null(scratch_read("r/round.part"));
+  assert_null(scratch_read("r/sweep.txt"));
+  json_t *r = record();
+  assert_string_equal(text_at(r, "status"), "complete");
+  assert_int_equal(number_at(r, "rounds_done"), 3);
+  assert_int_equal(number_at(json_object_get(r, "plan"), "seed"), 1);
+  assert_int_equal(number_at(json_object_get(r, "times"), "measured_ns"), 12 * 1000);
+  assert_int_equal(number_at(json_object_get(r, "times"), "warmup_ns"), 12 * 500);
+  assert_int_equal(json_array_size(json_object_get(json_object_get(r, "plan"), "cells")), 4);
+  assert_int_equal(json_array_size(json_object_get(r, "failed")), 0);
+  json_decref(r);
+  assert_true(says("out.txt", "2 threads on "));
+}
+
+static void a_strategy_that_crashes_costs_itself_only(void **state) {
+  (void)state;
+  scratch_script("w.sh",
+                 WORKER "[ $strategy = per-thread ] && { echo about to die; kill -SEGV $$; }\n"
+                        "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 4"), EXIT_SAMPLES);
+  assert_int_equal(count("r/samples.txt", "strategy=malloc"), 8);
+  assert_int_equal(count("r/samples.txt", "strategy=per-thread"), 0);
+  json_t *r = record();
+  const json_t *failed = json_object_get(r, "failed");
+  assert_int_equal(json_array_size(failed), 4); /* two cells, given up after two tries each */
+  const json_t *first = json_array_get(failed, 0);
+  assert_string_equal(text_at(first, "what"), "crashed");
+  assert_non_null(strstr(text_at(first, "why"), "signal 11"));
+  assert_non_null(strstr(text_at(first, "output"), "about to die"));
+  assert_string_equal(text_at(r, "status"), "complete");
+  json_decref(r);
+  assert_true(says("out.txt", "failed: Micro/pair/"));
+  assert_true(says("out.txt", "signal 11"));
+  assert_true(says("out.txt", "about to die"));
+  assert_true(says("out.txt", "given up: Micro/pair/16B/strategy=per-thread"));
+}
+
+static void garbage_and_errors_are_told_apart(void **state) {
+  (void)state;
+  scratch_script("w.sh",
+                 WORKER "[ $strategy = per-thread ] && { echo junk >&3; exit 0; }\n"
+                        "[ $case = Micro/pair/16B ] && { printf 'poolbench-sample 1\\nops 0\\n"
+                        "error out of sockets\\nend\\n' >&3; exit 0; }\n"
+                        "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 1"), EXIT_SAMPLES);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 1);
+  assert_true(says("out.txt", "garbage: no sample:"));
+  assert_true(says("out.txt", "junk"));
+  assert_true(says("out.txt", "error: out of sockets"));
+}
+
+/* 10 ops not done in 2 s: more than 200 ms an op. Twice, then it is not tried again. */
+static void a_cell_that_does_not_finish_is_a_bound(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "[ $strategy = per-thread ] && { printf 'poolbench-sample 1\\n"
+                                "ops 10\\nbound 2\\nend\\n' >&3; exit 0; }\n"
+                                "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 4"), EXIT_DONE);
+  assert_int_equal(count("r/samples.txt", "# flag bound "), 4);
+  assert_int_equal(count("r/samples.txt", "per-thread/build=x-2\t10\t200000000 ns/op\n"), 4);
+  assert_int_equal(count("r/samples.txt", "strategy=malloc"), 8);
+}
+
+static void a_run_that_is_stopped_goes_on(void **state) {
+  (void)state;
+  /* The seventh sample stops us: one round of four and two of the next are there. */
+  scratch_script("w.sh",
+                 WORKER "echo . >>\"$here/calls\"\n"
+                        "[ $(wc -l <\"$here/calls\") = 7 ] && { kill -INT $PPID; sleep 60; }\n"
+                        "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 3"), EXIT_INTERRUPTED);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 4);
+  assert_int_equal(count("r/round.part", "Benchmark"), 2);
+  assert_true(says("err.txt", "SIGINT"));
+  assert_true(says("out.txt", "--resume r"));
+  assert_true(says("out.txt", "poolcmp -col /strategy r/samples.txt"));
+  json_t *r = record();
+  assert_string_equal(text_at(r, "status"), "interrupted");
+  char id[40];
+  snprintf(id, sizeof id, "%s", text_at(r, "id"));
+  json_decref(r);
+  assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 12);
+  assert_int_equal(count("r/samples.txt", id), 12);
+  assert_int_equal(count("r/samples.txt", " round 2 "), 4);
+  assert_int_equal(count("calls", "."), 13); /* 12 samples and the one that was cut off */
+  assert_null(scratch_read("r/round.part"));
+  r = record();
+  assert_string_equal(text_at(r, "status"), "complete");
+  assert_int_equal(number_at(json_object_get(r, "times"), "measured_ns"), 12 * 1000);
+  json_decref(r);
+  /* A complete run has nothing left to do, and is left as it is. */
+  assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 12);
+  assert_int_equal(count("calls", "."), 13);
+}
+
+static void order_follows_from_the_seed(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "echo $case $strategy >>\"$here/order\"; say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 5"), EXIT_DONE);
+  char *first = scratch_read("order");
+  assert_int_equal(unlink(scratch_path("order")), 0);
+  assert_int_equal(poolbench("--cpus 2 --sweep-rounds 0 --out r2 --cases "
+                             "Micro/pair/16B,Micro/pair/64B --strategies malloc,per-thread "
+                             "--arm x=w.sh --seed 1 --rounds 5"),
+                   EXIT_DONE);
+  char *second = scratch_read("order");
+  assert_string_equal(first, second);
+  free(first);
+  free(second);
+}
+
+static void a_changed_build_is_not_mixed_in(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER
+                 "[ -e \"$here/stop\" ] || { : >\"$here/stop\"; kill -TERM $PPID; sleep 60; }\n"
+                 "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 2"), EXIT_INTERRUPTED);
+  scratch_script("w.sh", WORKER "say 11");
+  assert_int_equal(poolbench("--resume r"), EXIT_INPUT);
+  assert_true(says("err.txt", "the build x changed"));
+}
+
+static void a_full_disk_stops_the_run_and_keeps_it_readable(void **state) {
+  (void)state;
+  /* run.json is larger than any other file here, so a limit on the others is found below it. */
+  scratch_script("w.sh", WORKER "say 10");
+  struct rlimit before, limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  limit = before;
+  limit.rlim_cur = 6000;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  int status = poolbench(TWO_BY_TWO "--rounds 60");
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_DFL);
+  assert_int_equal(status, EXIT_INPUT);
+  assert_true(says("err.txt", "cannot write"));
+  assert_true(says("out.txt", "--resume r"));
+  size_t kept = count("r/samples.txt", "Benchmark");
+  assert_true(kept >= 4 && kept < 240 && kept % 4 == 0);
+  assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 240);
+}
+
+static void an_existing_folder_is_left_alone(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "say 10");
+  scratch_write("r/precious", "x");
+  assert_int_equal(poolbench(TWO_BY_TWO), EXIT_INPUT);
+  assert_true(says("err.txt", "--out r is there already"));
+  assert_null(scratch_read("r/run.json"));
+}
+
+static void a_dry_run_starts_and_writes_nothing(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "echo . >>\"$here/calls\"; say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--dry-run"), EXIT_DONE);
+  assert_null(scratch_read("calls"));
+  assert_null(scratch_read("r/run.json"));
+  assert_true(says("out.txt", "Micro/pair/16B/strategy=per-thread/build=x-2"));
+}
+
+static void wrong_usage_is_told_before_anything_happens(void **state) {
+  (void)state;
+  assert_int_equal(poolbench("--cpus 0-31"), EXIT_USAGE);
+  assert_true(says("err.txt", "use --cpuset 0-31"));
+  assert_int_equal(poolbench("--cpus 2 --cpuset 0-100000"), EXIT_USAGE);
+  assert_true(says("err.txt", "it may use"));
+  assert_int_equal(poolbench("--cpus 2 --strategies nosuch"), EXIT_USAGE);
+  assert_int_equal(poolbench("--resume nowhere"), EXIT_INPUT);
+  assert_int_equal(poolbench("--allocators x=/no/such.so --cpus 2"), EXIT_INPUT);
+}
+
+/* --- with real workers ------------------------------------------------------------------- */
+
+static void real_samples_measure_and_a_real_crash_is_named(void **state) {
+  (void)state;
+  assert_int_equal(poolbench("--cpus 1 --rounds 2 --window 5ms --out r --strategies malloc "
+                             "--cases Micro/pair/64B,Selftest/crash"),
+                   EXIT_SAMPLES);
+  assert_int_equal(count("r/samples.txt", "BenchmarkMicro/pair/64B/strategy=malloc-1\t"), 2);
+  /* One object of 64 bytes an op, whatever the harness does around it. */
+  assert_int_equal(count("r/samples.txt", "\t64 B/op\t1 allocs/op\n"), 2);
+  assert_true(says("out.txt", "Selftest/crash/strategy=malloc-1, round 1: crashed"));
+  json_t *r = record();
+  const json_t *times = json_object_get(r, "times");
+  assert_true(number_at(times, "measured_ns") >= 2 * 4000000);
+  assert_true(number_at(times, "wall_ns") > number_at(times, "measured_ns"));
+  json_decref(r);
+}
+
+static void one_cpu_is_enough(void **state) {
+  (void)state;
+  /* The first CPU that this process may use. */
+  cpu_set_t allowed;
+  char line[300];
+  int cpu = 0;
+  assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  while (!CPU_ISSET(cpu, &allowed))
+    cpu++;
+  snprintf(line, sizeof line,
+           "--cpus 3 --cpuset %d --rounds 1 --window 5ms --out r --strategies malloc "
+           "--cases Micro/pair/64B --sweep-rounds 0",
+           cpu);
+  assert_int_equal(poolbench(line), EXIT_DONE);
+  assert_true(says("out.txt", "3 threads on 1 CPU (3 a CPU, oversubscribed)"));
+  json_t *r = record();
+  const json_t *map = json_array_get(json_object_get(json_object_get(r, "binding"), "maps"), 0);
+  const json_t *cpus = json_object_get(map, "cpus");
+  assert_int_equal(json_array_size(cpus), 3);
+  assert_int_equal(json_integer_value(json_array_get(cpus, 2)), cpu);
+  json_decref(r);
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* its own malloc comes first, and it says so */
+static void a_library_that_is_no_allocator_is_refused(void **state) {
+  (void)state;
+  char line[300];
+  static const char *const folders[] = {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+                                        "/usr/lib64", "/usr/lib"};
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    snprintf(line, sizeof line, "%s/libm.so.6", folders[i]);
+    if (access(line, R_OK) != 0)
+      continue;
+    snprintf(line, sizeof line,
+             "--cpus 1 --out r --cases Micro/pair/64B --allocators fake=%s/libm.so.6", folders[i]);
+    assert_int_equal(poolbench(line), EXIT_INPUT);
+    assert_true(says("err.txt", "fake does not serve as an allocator"));
+    assert_null(scratch_read("r/run.json"));
+    return;
+  }
+  skip();
+}
+#endif
+
+#define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_open, scratch_close)
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "worker") == 0)
+    return worker_main(argc - 1, argv + 1);
+  if (argc > 1 && strcmp(argv[1], "probe") == 0)
+    return probe_main(argc - 1, argv + 1);
+  const struct CMUnitTest tests[] = {
+      IN_SCRATCH(every_cell_is_measured_once_a_round),
+      IN_SCRATCH(a_strategy_that_crashes_costs_itself_only),
+      IN_SCRATCH(garbage_and_errors_are_told_apart),
+      IN_SCRATCH(a_cell_that_does_not_finish_is_a_bound),
+      IN_SCRATCH(a_run_that_is_stopped_goes_on),
+      IN_SCRATCH(order_follows_from_the_seed),
+      IN_SCRATCH(a_changed_build_is_not_mixed_in),
+      IN_SCRATCH(a_full_disk_stops_the_run_and_keeps_it_readable),
+      IN_SCRATCH(an_existing_folder_is_left_alone),
+      IN_SCRATCH(a_dry_run_starts_and_writes_nothing),
+      IN_SCRATCH(wrong_usage_is_told_before_anything_happens),
+      IN_SCRATCH(real_samples_measure_and_a_real_crash_is_named),
+      IN_SCRATCH(one_cpu_is_enough),
+#ifndef __SANITIZE_ADDRESS__
+      IN_SCRATCH(a_library_that_is_no_allocator_is_refused),
+#endif
+  };
+  return cmocka_run_group_tests_name("run", tests, NULL, NULL);
+}
