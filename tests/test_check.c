@@ -23,8 +23,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct kind kinds[2] = {{.name = "apple", .size = 48},
-                                     {.name = "pear", .size = 48, .align = 64}};
+static bool fill_a5(void *object) {
+  memset(object, 0xa5, 48);
+  return true;
+}
+static void clear_a5(void *object) {
+  memset(object, 0xa5, 48);
+}
+
+enum { APPLE, PEAR, FIG, KINDS };
+static const struct kind kinds[KINDS] = {
+    [APPLE] = {.name = "apple", .size = 48},
+    [PEAR] = {.name = "pear", .size = 48, .align = 64},
+    [FIG] = {.name = "fig", .size = 48, .init = fill_a5, .clear = clear_a5},
+};
 
 static struct {
   unsigned count;
@@ -52,7 +64,7 @@ static void open_spec(const char *spec) {
     fail_msg("%s", why);
   s = check_wrap(inner);
   struct pool_config config = {options, count, 4, why, sizeof why};
-  pool = s->open(kinds, 2, &config);
+  pool = s->open(kinds, KINDS, &config);
   if (!pool)
     fail_msg("%s", why);
   thread = s->attach(pool);
@@ -174,6 +186,20 @@ static void a_pooled_object_reads_as_poison(void **spec) {
   close_pool();
 }
 
+/* Poison is gone before the next user looks. */
+static void a_recycled_object_is_cleared(void **spec) {
+  open_spec(*spec);
+  for (int round = 0; round < 2; round++) {
+    unsigned char *object = pool_get(s, scope, FIG);
+    for (int i = 0; i < 48; i++)
+      assert_int_equal(object[i], 0xa5);
+    memset(object, round, 48);
+    pool_put(s, scope, FIG, object);
+  }
+  close_pool();
+  assert_int_equal(reports.count, 0);
+}
+
 static void foreign_pointer(void **spec) {
   static _Alignas(64) char elsewhere[48];
   open_spec(*spec);
@@ -232,7 +258,7 @@ static void one_pool_at_a_time(void **state) {
   char why[200] = "";
   struct pool_config config = {NULL, 0, 1, why, sizeof why};
   open_spec("malloc");
-  assert_null(s->open(kinds, 2, &config));
+  assert_null(s->open(kinds, KINDS, &config));
   assert_non_null(strstr(why, "one pool at a time"));
   close_pool();
 }
@@ -265,6 +291,7 @@ int main(void) {
       WITH_POOLS(use_after_put_found_at_the_next_get),
       WITH_POOLS(use_after_put_found_at_close),
       WITH_POOLS(a_pooled_object_reads_as_poison),
+      WITH_ALL(a_recycled_object_is_cleared),
       WITH_ALL(foreign_pointer),
       WITH_ALL(wrong_kind),
       WITH_ALL(leak_at_close),
