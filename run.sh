@@ -128,24 +128,45 @@ build_revision() {
   revision=$dir/build/poolbench
 }
 
-# folder_of ARGS...: where this run's files are, as poolbench decides it.
-folder_of() {
-  local folder=
+# place ARGS...: sets `folder`, where the run's files are, and `placed`, the options that say so
+# where poolbench would not by itself: from another folder than the checkout, its results/ is meant.
+place() {
+  folder='' placed=()
+  local resume=no
   while (($#)); do
     case $1 in
     --out | -out) folder=${2-} ;;
-    # The folder behind --resume may be left out.
-    --resume | -resume) [[ ${2-} == -* ]] || folder=${2-} ;;
     --out=* | -out=* | --resume=* | -resume=*) folder=${1#*=} ;;
+    --resume | -resume)
+      resume=yes
+      # The folder behind --resume may be left out.
+      [[ ${2-} == -* ]] || folder=${2-}
+      ;;
     esac
     shift
   done
-  printf '%s\n' "${folder:-$root/results/latest}"
+  [[ -z $folder ]] || return
+  folder=results/latest
+  [[ . -ef $root ]] && return
+  folder=$root/results/latest
+  if [[ $resume == yes ]]; then
+    placed=("$folder")
+  else
+    folder=$root/results/$(date +%Y%m%d-%H%M%S)-$(uname -n)
+    placed=(--out "$folder")
+  fi
+}
+
+# link_latest: what poolbench does for a run that it places itself.
+# shellcheck disable=SC2317 # called by the trap
+link_latest() {
+  [[ ${placed[0]-} == --out && -d $folder ]] || return
+  ln -sfn "${folder##*/}" "$root/results/latest"
 }
 
 # measure ARGS...: the whole way from a plan to pictures.
 measure() {
-  local arguments=() plots=() against='' only_says=no status folder
+  local arguments=() plots=() against='' only_says=no status
   while (($#)); do
     case $1 in
     --against | -against)
@@ -173,12 +194,15 @@ measure() {
     arguments+=(--arm "base=$revision" --arm "new=$poolbench")
   fi
 
-  run "$poolbench" run "${arguments[@]}"
+  place "${arguments[@]}"
+  # Also for a run that is interrupted: it can be compared and resumed.
+  trap link_latest EXIT
+  run "$poolbench" run "${arguments[@]}" "${placed[@]}"
   status=$?
   [[ $only_says == no ]] || exit "$status"
   # 5: some samples failed, the rest can be compared.
   ((status == 0 || status == 5)) || exit "$status"
-  folder=$(folder_of "${arguments[@]}")
+  link_latest
   run "$poolbench" report "${plots[@]}" "$folder" || exit $?
   exit "$status"
 }

@@ -34,7 +34,9 @@ static const char setup_script[] =
     "cat >fake <<'END'\n"
     "#!/bin/bash\n"
     "{ printf '%s' \"${0##*/}\"; printf ' <%s>' \"$@\"; echo; } >>\"$LOG\"\n"
-    "[[ $1 != run ]] || { ${RUN_DOES:-:}; exit \"${RUN_EXIT:-0}\"; }\n"
+    "make_folder() { local p; for p; do [[ $p != /*results/* ]] || mkdir -p \"$p\"; done; }\n"
+    "wait_long() { exec sleep 30; }\n"
+    "[[ $1 != run ]] || { ${RUN_DOES:-:} \"$@\"; exit \"${RUN_EXIT:-0}\"; }\n"
     "END\n"
     "chmod +x fake\n"
     "printf 'all:\\n\\t@mkdir -p build && cp fake build/poolbench && cp fake build/poolcmp\\n' "
@@ -88,6 +90,7 @@ static int teardown(void **state) {
   return status;
 }
 
+#define HERE "cd \"$T/check out\" && ./run.sh "
 #define RUN "cd \"$T/else where\" && \"$T/check out/run.sh\" "
 
 static void options_reach_the_measurement_unchanged_and_a_report_follows(void **state) {
@@ -98,12 +101,32 @@ static void options_reach_the_measurement_unchanged_and_a_report_follows(void **
                       "poolbench <report> <--no-plots> <a b>\n");
 }
 
+static void results_go_to_the_checkout_from_wherever_it_is_called(void **state) {
+  struct sandbox *s = *state;
+  assert_int_equal(shell(s, "cd \"$T/check out\" && ./run.sh --cpus 2"), 0);
+  assert_string_equal(calls(s), "poolbench <run> <--cpus> <2>\n"
+                                "poolbench <report> <results/latest>\n");
+  /* The fake makes the folder behind --out, as poolbench does. */
+  assert_int_equal(shell(s, "rm \"$LOG\"; export RUN_DOES=make_folder; " RUN "--cpus 2"), 0);
+  assert_int_equal(
+      shell(s, "grep -cE \"<--out> <$T/check out/results/[0-9]{8}-[0-9]{6}-.+>\" \"$LOG\" &&\n"
+               "cd \"$T/check out/results\" && [[ -d latest && $(readlink latest) != */* ]]"),
+      0);
+  assert_int_equal(shell(s, "rm \"$LOG\"; " RUN "--resume"), 0);
+  char expected[400];
+  snprintf(expected, sizeof expected,
+           "poolbench <run> <--resume> <%s/check out/results/latest>\n"
+           "poolbench <report> <%s/check out/results/latest>\n",
+           s->root, s->root);
+  assert_string_equal(calls(s), expected);
+}
+
 static void a_failed_measurement_keeps_its_status_and_has_no_report(void **state) {
   struct sandbox *s = *state;
-  assert_int_equal(shell(s, "export RUN_EXIT=3; " RUN "--cpus 2"), 3);
+  assert_int_equal(shell(s, "export RUN_EXIT=3; " HERE "--cpus 2"), 3);
   assert_string_equal(calls(s), "poolbench <run> <--cpus> <2>\n");
-  assert_int_equal(shell(s, "export RUN_EXIT=2; " RUN "--cpus 2"), 2);
-  assert_int_equal(shell(s, "export RUN_EXIT=130; " RUN "--cpus 2"), 130);
+  assert_int_equal(shell(s, "export RUN_EXIT=2; " HERE "--cpus 2"), 2);
+  assert_int_equal(shell(s, "export RUN_EXIT=130; " HERE "--cpus 2"), 130);
 }
 
 static void failed_samples_still_get_a_report(void **state) {
@@ -115,7 +138,7 @@ static void failed_samples_still_get_a_report(void **state) {
 
 static void listing_needs_no_report(void **state) {
   struct sandbox *s = *state;
-  assert_int_equal(shell(s, RUN "--cpus 4 --dry-run"), 0);
+  assert_int_equal(shell(s, HERE "--cpus 4 --dry-run"), 0);
   assert_string_equal(calls(s), "poolbench <run> <--cpus> <4> <--dry-run>\n");
 }
 
@@ -152,7 +175,7 @@ static void a_failed_build_shows_what_the_compiler_said(void **state) {
 
 static void a_signal_to_the_script_alone_ends_the_measurement(void **state) {
   struct sandbox *s = *state;
-  int status = shell(s, "export RUN_DOES='exec sleep 30'\n\"$T/check out/run.sh\" --cpus 2 &\n"
+  int status = shell(s, "export RUN_DOES='wait_long'\ncd \"$T/check out\"\n./run.sh --cpus 2 &\n"
                         "for ((i = 0; i < 100; i++)); do [[ -s $LOG ]] && break; sleep 0.05; done\n"
                         "kill -TERM $!\n"
                         "wait $!");
@@ -255,6 +278,7 @@ static void without_apt_the_packages_are_named(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(options_reach_the_measurement_unchanged_and_a_report_follows),
+      TEST(results_go_to_the_checkout_from_wherever_it_is_called),
       TEST(a_failed_measurement_keeps_its_status_and_has_no_report),
       TEST(failed_samples_still_get_a_report),
       TEST(listing_needs_no_report),
