@@ -7,13 +7,17 @@ set datafile separator tab
 set datafile missing NaN
 
 # --- The notes: comment lines `# key<tab>value` above the data.
-array series[32]
+array series[100]
 series_count = 0
 cpus = 0
 caption = ""
 base = ""
+headline = 0
+confidence = 95
 note(key, value) = key eq "# series" ? (series_count = series_count + 1, series[series_count] = value, 0) : \
                    key eq "# cpus" ? (cpus = int(value), 0) : \
+                   key eq "# threads" ? (headline = int(value), 0) : \
+                   key eq "# confidence" ? (confidence = int(value), 0) : \
                    key eq "# caption" ? (caption = value, 0) : \
                    key eq "# base" ? (base = value, 0) : 0
 set datafile commentschars ""

@@ -42,8 +42,8 @@ case_end[case_count] = y
 body = y
 
 # --- The picture. Names left, words right, in the middle the axis.
-title = sprintf("Time per op against %s: left is faster", base)
-subtitle = "estimate and interval of the ratio; filled: decided, hollow: not; dashed: no bound"
+title = sprintf("Time per op against %s%s: left is faster", base, headline ? sprintf(" at %d threads", headline) : "")
+subtitle = sprintf("ratio with its %d %% interval; filled: decided, hollow: undecided; dashed: no bound", confidence)
 longest = 0
 do for [s = 1:series_count] { longest = max(longest, strlen(series[s])) }
 left = max(120, min(260, 40 + 7.2 * longest))

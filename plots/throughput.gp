@@ -8,7 +8,7 @@ load ARG0[1:slash] . "common.gp"
 
 title = "Throughput against threads: higher is better"
 logarithmic = 0
-subtitle = "all threads together; bars: intervals of the median"
+subtitle = sprintf("all threads together; bars: %d %% intervals of the median", confidence)
 shown(ns) = 1e9 / ns
 array unit[4] = ["ops/s", "1000 ops/s", "million ops/s", "billion ops/s"] # by powers of 1000
 load ARG0[1:slash] . "curves.gp"
