@@ -1,0 +1,90 @@
+/*
+ * Sorting of plain doubles: see sort.h. Quicksort with insertion sort for short runs; heapsort
+ * takes over where the pivots are bad (Musser 1997).
+ */
+#include "comparer/sort.h"
+
+#define SHORT_RUN 24
+
+static void insertion_sort(double *x, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    double v = x[i];
+    size_t k = i;
+    for (; k > 0 && x[k - 1] > v; k--)
+      x[k] = x[k - 1];
+    x[k] = v;
+  }
+}
+
+static void sift_down(double *x, size_t at, size_t n) {
+  double v = x[at];
+  for (size_t child; (child = 2 * at + 1) < n; at = child) {
+    if (child + 1 < n && x[child + 1] > x[child])
+      child++;
+    if (x[child] <= v)
+      break;
+    x[at] = x[child];
+  }
+  x[at] = v;
+}
+
+static void heap_sort(double *x, size_t n) {
+  for (size_t i = n / 2; i-- > 0;)
+    sift_down(x, i, n);
+  while (n-- > 1) {
+    double v = x[0];
+    x[0] = x[n];
+    x[n] = v;
+    sift_down(x, 0, n);
+  }
+}
+
+static double middle_of(double a, double b, double c) {
+  double lo = a < b ? a : b, hi = a < b ? b : a;
+  return c < lo ? lo : c > hi ? hi : c;
+}
+
+static void quick_sort(double *x, size_t n, unsigned bad) {
+  while (n > SHORT_RUN) {
+    if (bad-- == 0) {
+      heap_sort(x, n);
+      return;
+    }
+    double pivot = middle_of(x[0], x[n / 2], x[n - 1]);
+    size_t i = 0, k = n - 1;
+    for (;; i++, k--) {
+      while (x[i] < pivot)
+        i++;
+      while (x[k] > pivot)
+        k--;
+      if (i >= k)
+        break;
+      double v = x[i];
+      x[i] = x[k];
+      x[k] = v;
+    }
+    /* x[0..k] <= pivot <= x[k+1..]; the shorter side by recursion bounds the stack. */
+    size_t left = k + 1;
+    if (left < n - left) {
+      quick_sort(x, left, bad);
+      x += left;
+      n -= left;
+    } else {
+      quick_sort(x + left, n - left, bad);
+      n = left;
+    }
+  }
+  insertion_sort(x, n);
+}
+
+void sort_doubles(double *x, size_t n) {
+  size_t sorted = 1;
+  while (sorted < n && x[sorted - 1] <= x[sorted])
+    sorted++;
+  if (sorted >= n)
+    return;
+  unsigned bad = 0;
+  for (size_t k = n; k; k >>= 1)
+    bad += 2;
+  quick_sort(x, n, bad);
+}
