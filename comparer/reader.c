@@ -176,34 +176,45 @@ static enum line_status next_line(struct reader *r, struct text *line) {
 
 /* ---- fields ---- */
 
-static const char *field_end(struct reader *r, const char *p, const char *end) {
-  for (;;) {
-    while (p < end && byte_class[(unsigned char)*p] == PLAIN)
-      p++;
-    if (p == end || byte_class[(unsigned char)*p] == SPACE)
-      return p;
+/* The end of a field that holds characters beyond ASCII. */
+static const char *field_end_beyond_ascii(struct reader *r, const char *p, const char *end) {
+  while (p < end && byte_class[(unsigned char)*p] != SPACE) {
     uint32_t rune;
     size_t n = utf8_decode(p, end, &rune);
     if (rune_is_space(rune))
       return p;
-    if (n == 1)
+    if (n == 1 && rune == 0xFFFD)
       r->invalid_utf8 = true;
     p += n;
   }
+  return p;
 }
 
-static const char *skip_spaces(const char *p, const char *end) {
-  for (;;) {
-    while (p < end && byte_class[(unsigned char)*p] == SPACE)
-      p++;
-    if (p == end || byte_class[(unsigned char)*p] == PLAIN)
-      return p;
+static inline const char *field_end(struct reader *r, const char *p, const char *end) {
+  while (p < end && byte_class[(unsigned char)*p] == PLAIN)
+    p++;
+  if (p == end || byte_class[(unsigned char)*p] == SPACE)
+    return p;
+  return field_end_beyond_ascii(r, p, end);
+}
+
+static const char *skip_spaces_beyond_ascii(const char *p, const char *end) {
+  while (p < end && byte_class[(unsigned char)*p] != PLAIN) {
     uint32_t rune;
     size_t n = utf8_decode(p, end, &rune);
     if (!rune_is_space(rune))
       return p;
     p += n;
   }
+  return p;
+}
+
+static inline const char *skip_spaces(const char *p, const char *end) {
+  while (p < end && byte_class[(unsigned char)*p] == SPACE)
+    p++;
+  if (p == end || byte_class[(unsigned char)*p] == PLAIN)
+    return p;
+  return skip_spaces_beyond_ascii(p, end);
 }
 
 /* Takes the next field off the rest of a line. */
@@ -257,6 +268,21 @@ static enum record_kind complain_number(struct reader *r, const char *what,
   };
   snprintf(r->message, sizeof r->message, "parsing %s: %s", what, why[status]);
   return RECORD_COMPLAINT;
+}
+
+/* The iteration count is only checked: nothing is computed from it. */
+static enum record_kind take_iterations(struct reader *r, struct text *rest) {
+  const char *p = rest->p, *end = p + rest->n;
+  while (p < end && (unsigned char)(*p - '0') < 10)
+    p++;
+  if (p - rest->p > 0 && p - rest->p < 19 && p < end && byte_class[(unsigned char)*p] == SPACE) {
+    const char *next = skip_spaces(p, end);
+    *rest = (struct text){next, (size_t)(end - next)};
+    return RECORD_RESULT;
+  }
+  int64_t iterations;
+  enum number_status status = number_parse_integer(take_field(r, rest), &iterations);
+  return status == NUMBER_OK ? RECORD_RESULT : complain_number(r, "iteration count", status);
 }
 
 /* The unit of measurement i, most often the one that stood there in the line before. */
@@ -328,11 +354,10 @@ static enum record_kind parse_result_line(struct reader *r, struct text rest) {
   if (rest.n == 0)
     return RECORD_END;
   r->header_open = false;
-  int64_t iterations;
-  enum number_status status = number_parse_integer(take_field(r, &rest), &iterations);
-  if (status != NUMBER_OK)
-    return complain_number(r, "iteration count", status);
-  enum record_kind kind = take_values(r, &rest);
+  enum record_kind kind = take_iterations(r, &rest);
+  if (kind != RECORD_RESULT)
+    return kind;
+  kind = take_values(r, &rest);
   if (kind == RECORD_RESULT && r->invalid_utf8)
     return say(r, RECORD_COMPLAINT, "not valid UTF-8");
   return kind;
