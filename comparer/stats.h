@@ -62,7 +62,9 @@ struct stats_estimate {
 /*
  * Hodges-Lehmann shift y - x and its interval by inverting the exact U distribution given the
  * ties (Lehmann 1975; Hollander and Wolfe 4.3). stats_shift works on values; stats_ratio on logs,
- * so center is the median of all ny*nx ratios y/x and every value must be above 0.
+ * so center is the median of all ny*nx ratios y/x, every value must be above 0, and an unbounded
+ * interval is 0 .. INFINITY. Where ties within a sample leave nothing that the test accepts, the
+ * interval still holds the median difference.
  */
 bool stats_shift(struct stats_work *w, const double *x, size_t nx, const double *y, size_t ny,
                  double confidence, struct stats_estimate *out);
