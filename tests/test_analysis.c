@@ -23,8 +23,10 @@ struct fixture {
 
 static void fixture_set(struct fixture *f, const double *values, size_t n) {
   assert_in_range(n, 0, MOST);
-  memcpy(f->values, values, n * sizeof *values);
-  memcpy(f->sorted, values, n * sizeof *values);
+  if (n > 0) {
+    memcpy(f->values, values, n * sizeof *values);
+    memcpy(f->sorted, values, n * sizeof *values);
+  }
   facts_sort(f->sorted, n);
   memset(f->origins, 0, sizeof f->origins);
   f->series = (struct series){f->values, f->sorted, NULL, n};
