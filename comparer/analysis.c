@@ -78,7 +78,8 @@ static double shared_alpha(size_t family, const struct analysis_options *o) {
 
 static void judge_power(struct comparison *c, size_t family, const struct analysis_options *o) {
   double alpha = shared_alpha(family, o), effect = log1p(o->margin);
-  if (c->min_p > alpha * (1 + 1e-12))
+  bool too_few = c->min_p > alpha * (1 + 1e-12);
+  if (too_few)
     c->doubts |= DOUBT_TOO_FEW;
   if (isnan(c->spread))
     return;
@@ -90,6 +91,8 @@ static void judge_power(struct comparison *c, size_t family, const struct analys
     c->smallest_effect = expm1(stats_smallest_effect(c->spread, c->n_base, c->n, alpha));
     n = stats_samples_needed(c->spread, effect, alpha);
   }
+  if (too_few)
+    c->smallest_effect = INFINITY;
   c->needed = n == 0 || least == 0 ? 0 : n < least ? least : n;
 }
 

@@ -100,7 +100,8 @@ struct comparison {
   bool exact;
   size_t n_base, n, pairs, incomplete_pairs;
   double spread;          /* standard deviation of logs: pooled, or of the pairs' log ratios; NAN */
-  double smallest_effect; /* relative, at 80 % power; NAN when not defined or not asked for */
+  double smallest_effect; /* relative, at 80 % power; INFINITY when no p of this many samples can
+                             reach alpha; NAN when not defined or not asked for */
   size_t needed;   /* samples a side (pairs) that show a change of the margin; 0 = more than 1000,
                       or undefined as smallest_effect is */
   double min_p;    /* the smallest p these samples could give; NAN for exact units */

@@ -205,22 +205,23 @@ static void a_bound_leaves_its_side_open(void **state) {
   assert_true(c.delta.lo == -INFINITY && c.delta.hi > 0.9);
 }
 
-/* Median of the two: s = 1 % and 10 a side: 2.80158 x s x sqrt(1.047 / 5), on logs. */
 static void smallest_effect_and_samples_needed(void **state) {
   struct fixture a, b;
-  fixture_set(&a, (double[]){100, 100 * exp(0.02)}, 2);
-  fixture_set(&b, (double[]){100, 100 * exp(0.02)}, 2);
-  /* s^2 = 2 x (2 x 0.01^2) / 2 = 2e-4; 2.80158 x 0.0141421 x sqrt(1.047) = 0.040541 */
+  fixture_set(&a, (double[]){100, 100 * exp(0.02), 100, 100 * exp(0.02)}, 4);
+  fixture_set(&b, (double[]){100, 100 * exp(0.02), 100, 100 * exp(0.02), 100 * exp(0.01)}, 5);
+  /* s^2 = (4 + 4) x 0.01^2 / 7; 2.80158 x 0.0106904 x sqrt(1.047 (1/4 + 1/5)) = 0.0205574 */
   struct comparison c = compare(*state, &a, &b, &defaults);
-  assert_close(c.spread, sqrt(2e-4), 1e-12);
-  assert_close(c.smallest_effect, expm1(0.040541), 2e-6);
-  /* log 1.03 = 0.0295588: 2 x 1.047 x 7.84888 x 2e-4 / 8.7372e-4 = 3.76, so 4 a side */
-  assert_int_equal(c.needed, 4);
+  assert_close(c.spread, sqrt(8e-4 / 7), 1e-12);
+  assert_close(c.smallest_effect, expm1(0.0205574), 2e-6);
   struct analysis_options o = defaults;
-  o.margin = 0.1; /* 0.36 by that formula, but below 4 + 4 no p reaches 0.05 */
+  o.margin = 0.02; /* log 1.02 = 0.0198026: 2.094 x 7.84888 x 1.142857e-4 / 3.92144e-4 = 4.79 */
+  assert_int_equal(compare(*state, &a, &b, &o).needed, 5);
+  o.margin = 0.1; /* 0.21 by that formula, but below 4 + 4 no p reaches 0.05 */
   assert_int_equal(compare(*state, &a, &b, &o).needed, 4);
   o.margin = 0;
   assert_int_equal(compare(*state, &a, &b, &o).needed, 0);
+  o.alpha = 0.01; /* 2 / C(9,4) = 0.0159: nothing can be seen */
+  assert_true(compare(*state, &a, &b, &o).smallest_effect == INFINITY);
 }
 
 /* --- pairs --- */
