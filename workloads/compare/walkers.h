@@ -1,0 +1,71 @@
+/*
+ * The two traversals: validate walks one object against its schema, compare walks two at once.
+ *
+ * Each traversal is a scope of the strategy and takes one walker from it; the walkers for the
+ * levels below are the thread's spares, one a depth. Recursion follows the schema, which has no
+ * cycles, and is no deeper than MAX_DEPTH.
+ */
+#ifndef POOLBENCH_COMPARE_WALKERS_H
+#define POOLBENCH_COMPARE_WALKERS_H
+
+#include "workloads/compare/fieldset.h"
+
+struct validate_walker {
+  struct value value;
+  const struct schema *schema;
+  const struct validate_walker *parent;
+  const struct element *element; /* of value in its parent; NULL at the root */
+  struct op *op;
+  struct report *report;
+  struct validate_walker *spares; /* of the levels below */
+  size_t depth;
+  size_t reported; /* wrong things found at this level */
+};
+
+/* What a comparison found: fields only in rhs, in both but different, only in lhs. */
+struct comparison {
+  struct field_set *added, *modified, *removed;
+};
+
+struct merge_walker;
+typedef bool merge_rule(struct merge_walker *w);
+
+struct merge_walker {
+  struct value lhs, rhs; /* one may be FORM_NONE */
+  const struct schema *schema;
+  const struct merge_walker *parent;
+  struct element element; /* of the values in their parent */
+  merge_rule *leaf;       /* called for every leaf */
+  merge_rule *branch;     /* called for every other value, after its children */
+  struct comparison *result;
+  struct node *out; /* what a rule that merges would leave here */
+  struct op *op;
+  struct report *report;
+  struct merge_walker *spares; /* of the levels below */
+  size_t depth;
+  bool in_leaf;
+};
+
+_Static_assert(sizeof(struct validate_walker) == 80, "kind sizes are those of the profile");
+_Static_assert(sizeof(struct merge_walker) <= 160, "kind sizes are those of the profile");
+#define MERGE_WALKER_BYTES 160
+
+/* Both return false only when out of memory; what is wrong with the objects goes to the report. */
+bool validate(struct op *op, struct value value, const struct schema *schema,
+              struct report *report);
+
+/* The sets of *result are made here; comparison_free frees them, also after a failure. */
+bool compare(struct op *op, struct value lhs, struct value rhs, const struct schema *schema,
+             struct comparison *result, struct report *report);
+void comparison_free(struct comparison *c);
+static inline bool comparison_empty(const struct comparison *c) {
+  return field_set_empty(c->added) && field_set_empty(c->modified) && field_set_empty(c->removed);
+}
+
+/* "a string", "an object" ...: what a value is, for reports. */
+const char *kind_text(enum node_kind kind);
+
+/* NULL when the value (a null is fine) is of the schema's scalar type, else what it must be. */
+const char *scalar_complaint(const struct schema *schema, struct value value);
+
+#endif
