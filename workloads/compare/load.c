@@ -1,0 +1,317 @@
+/*
+ * Reads files and JSON, finds out the kind, validates, decodes. Objects are checked under the
+ * strategy malloc, in a pool of their own that is gone when loading is over.
+ */
+#include "workloads/compare/load.h"
+
+#include "workloads/compare/walkers.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- JSON to tree ---- */
+
+struct reader {
+  struct arena *arena;
+  char *why;
+  size_t why_size;
+};
+
+static bool refuse(struct reader *r, const char *why) {
+  snprintf(r->why, r->why_size, "%s", why);
+  return false;
+}
+
+static bool read_json(struct reader *r, const json_t *json, struct node *out, int depth);
+
+static bool read_string(struct reader *r, const json_t *json, struct node *out) {
+  size_t length = json_string_length(json);
+  struct str text = arena_str(r->arena, json_string_value(json), length);
+  if (!text.ptr || !node_string(out, text))
+    return refuse(r, length < UINT32_MAX ? "out of memory" : "a string is longer than 4 GiB");
+  return true;
+}
+
+static bool read_list(struct reader *r, const json_t *json, struct node *out, int depth) {
+  size_t count = json_array_size(json);
+  if (!node_list_new(out, count))
+    return refuse(r, "out of memory");
+  for (size_t i = 0; i < count; i++)
+    if (!read_json(r, json_array_get(json, i), &out->list->items[i], depth + 1))
+      return false;
+  return true;
+}
+
+static bool read_map(struct reader *r, json_t *json, struct node *out, int depth) {
+  const char *key;
+  json_t *value;
+  if (!node_map_new(out, json_object_size(json)))
+    return refuse(r, "out of memory");
+  json_object_foreach(json, key, value) {
+    struct str name = arena_str(r->arena, key, strlen(key));
+    struct node child;
+    if (!name.ptr)
+      return refuse(r, "out of memory");
+    if (!read_json(r, value, &child, depth + 1)) {
+      node_free(&child);
+      return false;
+    }
+    if (!node_map_add(out->map, name, &child))
+      return refuse(r, "out of memory");
+  }
+  return true;
+}
+
+/* On failure *out holds what was read so far. */
+static bool read_json(struct reader *r, const json_t *json, struct node *out, int depth) {
+  *out = (struct node){.kind = NODE_NULL};
+  if (depth >= MAX_DEPTH) {
+    snprintf(r->why, r->why_size, "nested more than %d levels deep", MAX_DEPTH);
+    return false;
+  }
+  switch (json_typeof(json)) {
+  case JSON_OBJECT:
+    return read_map(r, (json_t *)json, out, depth);
+  case JSON_ARRAY:
+    return read_list(r, json, out, depth);
+  case JSON_STRING:
+    return read_string(r, json, out);
+  case JSON_INTEGER:
+    return node_int(out, json_integer_value(json)) || refuse(r, "out of memory");
+  case JSON_REAL:
+    return node_float(out, json_real_value(json)) || refuse(r, "out of memory");
+  case JSON_TRUE:
+  case JSON_FALSE:
+    *out = (struct node){.kind = NODE_BOOL, .boolean = json_is_true(json)};
+    return true;
+  case JSON_NULL:
+    return true;
+  }
+  return true;
+}
+
+bool tree_of_json(const json_t *json, struct arena *arena, struct node *out, char *why,
+                  size_t why_size) {
+  struct reader r = {arena, why, why_size};
+  if (read_json(&r, json, out, 0))
+    return true;
+  node_free(out);
+  return false;
+}
+
+/* ---- kind ---- */
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static const struct object_kind *kind_of(const char *name, const json_t *root,
+                                         const struct catalog *catalog, struct error *error) {
+  const char *kind = json_string_value(json_object_get(root, "kind"));
+  const char *version = json_string_value(json_object_get(root, "apiVersion"));
+  if (!json_is_object(root)) {
+    error_set(error, EXIT_INPUT, "%s: not an object; give one Pod, Node or Endpoints", name);
+    return NULL;
+  }
+  if (!kind || !version) {
+    error_set(error, EXIT_INPUT, "%s: no %s; give an object as `kubectl get -o json` prints it",
+              name, kind ? "apiVersion" : "kind");
+    return NULL;
+  }
+  if (ends_with(kind, "List")) {
+    error_set(error, EXIT_INPUT, "%s: a %s; pick one item, as in `kubectl get pod NAME -o json`",
+              name, kind);
+    return NULL;
+  }
+  for (int i = 0; i < OBJECT_KINDS; i++)
+    if (strcmp(kind, catalog->objects[i].kind) == 0 &&
+        strcmp(version, catalog->objects[i].api_version) == 0)
+      return &catalog->objects[i];
+  error_set(error, EXIT_INPUT, "%s: a %s of %s; only Pod, Node and Endpoints of v1 can be compared",
+            name, kind, version);
+  return NULL;
+}
+
+/* ---- validation ---- */
+
+static void count_lists(const struct node *node, size_t *items, size_t *lists) {
+  struct map_cursor cursor = {0};
+  const struct str *key;
+  struct node *value;
+  if (node->kind == NODE_LIST) {
+    ++*lists;
+    *items += node->list->count;
+    for (size_t i = 0; i < node->list->count; i++)
+      count_lists(&node->list->items[i], items, lists);
+  } else if (node->kind == NODE_MAP) {
+    while (node_map_next(node->map, &cursor, &key, &value))
+      count_lists(value, items, lists);
+  }
+}
+
+/* false when out of memory. */
+static bool check_tree(const struct object *o, struct op *op, struct report *report) {
+  struct pool_scope *outer;
+  struct value root;
+  if (!op_begin(op, &outer))
+    return false;
+  bool ok = value_of_tree(op, &o->trees[0], &root);
+  if (ok) {
+    ok = validate(op, root, o->kind->schema, report);
+    value_put(op, root);
+  }
+  op_end(op, outer);
+  return ok;
+}
+
+static bool check_in_pool(const struct object *o, struct report *report, char *why,
+                          size_t why_size) {
+  struct pool_config config = {.threads = 1, .why = why, .why_size = why_size};
+  struct op op;
+  snprintf(why, why_size, "out of memory");
+  if (!op_open(&op, o->items, o->lists))
+    return false;
+  op.strategy = strategy_find("malloc");
+  op.pool = op.strategy ? op.strategy->open(compare_kinds, KIND_COUNT, &config) : NULL;
+  op.thread = op.pool ? op.strategy->attach(op.pool) : NULL;
+  bool ok = op.thread && check_tree(o, &op, report);
+  if (op.thread)
+    op.strategy->detach(op.pool, op.thread);
+  if (op.pool)
+    op.strategy->close(op.pool);
+  op_close(&op);
+  return ok;
+}
+
+static bool check(const char *name, const struct object *o, struct error *error) {
+  struct report *report = calloc(1, sizeof *report);
+  char why[200] = "out of memory";
+  bool ok = report && check_in_pool(o, report, why, sizeof why);
+  if (!ok)
+    error_set(error, EXIT_INPUT, "%s: %s", name, why);
+  else if (report->count > 1)
+    ok = error_set(error, EXIT_INPUT, "%s: %s (and %zu more)", name, report->lines[0],
+                   report->count - 1);
+  else if (report->count == 1)
+    ok = error_set(error, EXIT_INPUT, "%s: %s", name, report->lines[0]);
+  free(report);
+  return ok;
+}
+
+/* ---- objects ---- */
+
+/* Reads one of the two equal objects; they share nothing, as two that came over a network. */
+static bool read_tree(const char *name, const json_t *root, struct object *o, int i,
+                      struct error *error) {
+  char why[REPORT_LINE_SIZE];
+  if (!tree_of_json(root, &o->arena, &o->trees[i], why, sizeof why))
+    return error_set(error, EXIT_INPUT, "%s: %s", name, why);
+  return true;
+}
+
+static bool read_typed(const char *name, struct object *o, int i, struct error *error) {
+  char why[REPORT_LINE_SIZE + 100];
+  o->typed[i] = typed_of_tree(o->kind, &o->trees[i], &o->arena, why, sizeof why);
+  return o->typed[i] || error_set(error, EXIT_INPUT, "%s: %s", name, why);
+}
+
+static bool load(const char *name, const json_t *root, struct object *o, struct error *error) {
+  if (!read_tree(name, root, o, 0, error) || !read_tree(name, root, o, 1, error))
+    return false;
+  count_lists(&o->trees[0], &o->items, &o->lists);
+  return check(name, o, error) && read_typed(name, o, 0, error) && read_typed(name, o, 1, error);
+}
+
+bool object_load_json(const char *name, const json_t *root, const struct catalog *catalog,
+                      struct object *out, struct error *error) {
+  *out = (struct object){.kind = NULL};
+  out->kind = kind_of(name, root, catalog, error);
+  if (out->kind && load(name, root, out, error))
+    return true;
+  object_free(out);
+  return false;
+}
+
+void object_free(struct object *o) {
+  node_free(&o->trees[0]);
+  node_free(&o->trees[1]);
+  arena_free(&o->arena);
+  *o = (struct object){.kind = NULL};
+}
+
+static bool looks_like_yaml(const char *text, size_t size) {
+  static const char *const starts[] = {"apiVersion:", "kind:", "metadata:", "---", "#", "%YAML"};
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+    size_t n = strlen(starts[i]);
+    if (size >= n && memcmp(text, starts[i], n) == 0)
+      return true;
+  }
+  return false;
+}
+
+bool object_load_text(const char *name, const char *text, size_t size,
+                      const struct catalog *catalog, struct object *out, struct error *error) {
+  json_error_t wrong;
+  size_t skip = 0;
+  while (skip < size && isspace((unsigned char)text[skip]))
+    skip++;
+  if (skip == size)
+    return error_set(error, EXIT_INPUT,
+                     "%s: empty; give an object as `kubectl get -o json` prints it", name);
+  if (looks_like_yaml(text + skip, size - skip))
+    return error_set(error, EXIT_INPUT, "%s: looks like YAML; give JSON: `kubectl get ... -o json`",
+                     name);
+  json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong);
+  if (!root)
+    return error_set(error, EXIT_INPUT, "%s:%d:%d: not JSON: %s", name, wrong.line, wrong.column,
+                     wrong.text);
+  bool ok = object_load_json(name, root, catalog, out, error);
+  json_decref(root);
+  return ok;
+}
+
+/* Reads up to the limit and one byte more; NULL with *error filled. */
+static char *read_all(const char *path, FILE *file, size_t *size, struct error *error) {
+  size_t room = 1 << 16;
+  char *text = malloc(room);
+  *size = 0;
+  while (text) {
+    *size += fread(text + *size, 1, room - *size, file);
+    if (*size < room || *size > OBJECT_FILE_LIMIT)
+      break;
+    room *= 2;
+    char *wider = realloc(text, room);
+    if (!wider)
+      free(text);
+    text = wider;
+  }
+  if (!text)
+    error_set(error, EXIT_INPUT, "%s: out of memory", path);
+  else if (ferror(file))
+    error_errno(error, EXIT_INPUT, "%s: cannot be read", path);
+  else if (*size > OBJECT_FILE_LIMIT)
+    error_set(error, EXIT_INPUT, "%s: larger than %zu MiB", path, OBJECT_FILE_LIMIT >> 20);
+  else
+    return text;
+  free(text);
+  return NULL;
+}
+
+bool object_load_file(const char *path, const struct catalog *catalog, struct object *out,
+                      struct error *error) {
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return error_errno(error, EXIT_INPUT, "%s: cannot be opened", path);
+  size_t size;
+  char *text = read_all(path, file, &size, error);
+  fclose(file);
+  if (!text)
+    return false;
+  bool ok = object_load_text(path, text, size, catalog, out, error);
+  free(text);
+  return ok;
+}
