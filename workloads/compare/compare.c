@@ -1,37 +1,360 @@
 /*
- * The workload compare: validate two equal objects and compare them. Its cases come last.
+ * The workload: validate two equal objects and compare them, as a server does on every update.
+ *
+ * One op is twice [take the object, as a C struct or as a tree built for the occasion, and
+ * validate it], then one comparison, whose result must be three empty field sets. Owns the case
+ * names, the kinds and what a thread keeps; the walkers do the work. Objects and schemas are
+ * read-only and shared; all that an op writes belongs to its thread.
  */
-#include "workloads/workload.h"
+#include "workloads/compare/convert.h"
+#include "workloads/compare/fixtures.h"
+#include "workloads/compare/walkers.h"
 
-static const struct workload_case cases[] = {{.name = NULL}};
+#include "harness/heap.h"
 
-static bool open_state(const struct workload_setup *setup, struct workload_state **state) {
-  (void)setup;
-  *state = NULL;
+#include <stdio.h>
+#include <string.h>
+
+enum mode { STRUCTURED, UNSTRUCTURED };
+
+#define OP_TEXT(mode) "twice [" mode ", validate it], compare the two"
+#define OP_STRUCTURED OP_TEXT("wrap a typed object")
+#define OP_UNSTRUCTURED OP_TEXT("build a tree of a typed object, wrap it")
+
+static const struct workload_case cases[] = {
+    {.name = "Compare/Pod/structured",
+     .what = OP_STRUCTURED,
+     .disciplines = DISCIPLINE_ALL,
+     .in_sweep = true,
+     .op_hint_ns = 30e3},
+    {.name = "Compare/Pod/unstructured",
+     .what = OP_UNSTRUCTURED,
+     .disciplines = DISCIPLINE_ALL,
+     .op_hint_ns = 50e3},
+    {.name = "Compare/Node/structured",
+     .what = OP_STRUCTURED,
+     .disciplines = DISCIPLINE_ALL,
+     .in_sweep = true,
+     .op_hint_ns = 60e3},
+    {.name = "Compare/Node/unstructured",
+     .what = OP_UNSTRUCTURED,
+     .disciplines = DISCIPLINE_ALL,
+     .op_hint_ns = 90e3},
+    {.name = "Compare/Endpoints/structured",
+     .what = OP_STRUCTURED,
+     .disciplines = DISCIPLINE_ALL,
+     .in_sweep = true,
+     .op_hint_ns = 600e3},
+    {.name = "Compare/Endpoints/unstructured",
+     .what = OP_UNSTRUCTURED,
+     .disciplines = DISCIPLINE_ALL,
+     .op_hint_ns = 1500e3},
+    {.name = NULL},
+};
+
+struct workload_state {
+  struct catalog catalog;
+  struct object object;
+  enum mode mode;
+  enum discipline discipline;
+};
+
+/* ---- kinds ---- */
+
+static bool zero_typed_value(void *view) {
+  memset(view, 0, sizeof(struct typed_value));
   return true;
 }
 
-static void close_state(struct workload_state *state) {
-  (void)state;
-}
+const struct kind compare_kinds[KIND_COUNT] = {
+    [KIND_TREE_VALUE] = {.name = "tree value", .size = sizeof(struct tree_value)},
+    [KIND_TYPED_VALUE] = {.name = "typed value",
+                          .size = sizeof(struct typed_value),
+                          .init = zero_typed_value,
+                          .clear = typed_value_clear,
+                          .destroy = typed_value_clear},
+    [KIND_TYPED_MAP] = {.name = "typed map", .size = sizeof(struct typed_map_view)},
+    [KIND_TYPED_STRUCT] = {.name = "typed struct", .size = sizeof(struct typed_struct)},
+    [KIND_TYPED_LIST] = {.name = "typed list", .size = sizeof(struct typed_list_view)},
+    [KIND_LIST_RANGE] = {.name = "list range", .size = sizeof(struct list_range)},
+    [KIND_VALIDATE_WALKER] = {.name = "validate walker", .size = sizeof(struct validate_walker)},
+    [KIND_MERGE_WALKER] = {.name = "merge walker", .size = MERGE_WALKER_BYTES},
+};
 
 static const struct kind *kinds(struct workload_state *state, size_t *count) {
   (void)state;
-  *count = 0;
+  *count = KIND_COUNT;
+  return compare_kinds;
+}
+
+/* ---- objects of the user ---- */
+
+static const char *const suffixes[] = {"structured", "unstructured"};
+
+/* "Compare/Pod:web/structured" of kind Pod and file .../web.json; lives until the process ends. */
+static char *object_case_name(const char *kind, const char *file, enum mode mode) {
+  const char *slash = strrchr(file, '/'), *stem = slash ? slash + 1 : file;
+  const char *dot = strrchr(stem, '.');
+  int length = dot && dot > stem ? (int)(dot - stem) : (int)strlen(stem);
+  size_t size = strlen(kind) + (size_t)length + 40;
+  char *name = heap_alloc(size);
+  if (!name)
+    return NULL;
+  int start = snprintf(name, size, "Compare/%s:", kind);
+  snprintf(name + start, size - (size_t)start, "%.*s/%s", length, stem, suffixes[mode]);
+  for (char *c = name + start; c < name + start + length; c++)
+    if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *c))
+      *c = '-';
+  return name;
+}
+
+static int object_cases(const char *file, struct workload_case *out, size_t room, char *why,
+                        size_t why_size) {
+  struct catalog catalog;
+  struct object object;
+  struct error error;
+  int count = 0;
+  if (!catalog_open(&catalog)) {
+    snprintf(why, why_size, "%s: out of memory", file);
+    return -1;
+  }
+  bool ok = object_load_file(file, &catalog, &object, &error);
+  if (!ok)
+    snprintf(why, why_size, "%s", error.text);
+  for (int mode = STRUCTURED; ok && mode <= UNSTRUCTURED && (size_t)count < room; mode++) {
+    const struct workload_case *like = &cases[2 * (object.kind - catalog.objects) + mode];
+    out[count] = *like;
+    out[count].name = object_case_name(object.kind->kind, file, (enum mode)mode);
+    ok = out[count++].name != NULL;
+    if (!ok)
+      snprintf(why, why_size, "%s: out of memory", file);
+  }
+  if (object.kind)
+    object_free(&object);
+  catalog_close(&catalog);
+  return ok ? count : -1;
+}
+
+/* ---- open and close ---- */
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The OBJECT_* in "Compare/KIND/...", or -1. */
+static int fixture_of(const char *case_name) {
+  for (int i = 0; cases[i].name; i++)
+    if (strcmp(case_name, cases[i].name) == 0)
+      return i / 2;
+  return -1;
+}
+
+static bool load(struct workload_state *s, const struct workload_setup *setup,
+                 struct error *error) {
+  if (setup->object_file)
+    return object_load_file(setup->object_file, &s->catalog, &s->object, error);
+  int fixture = fixture_of(setup->case_name);
+  if (fixture < 0)
+    return error_set(error, EXIT_USAGE, "no case %s in workload compare", setup->case_name);
+  return fixture_load(fixture, &s->catalog, &s->object, error);
+}
+
+static bool open_state(const struct workload_setup *setup, struct workload_state **state) {
+  struct error error;
+  struct workload_state *s = heap_calloc(sizeof *s);
+  if (!s || !catalog_open(&s->catalog)) {
+    snprintf(setup->why, setup->why_size, "out of memory");
+    heap_free(s, sizeof *s);
+    return false;
+  }
+  s->mode = ends_with(setup->case_name, "/unstructured") ? UNSTRUCTURED : STRUCTURED;
+  s->discipline = setup->discipline;
+  if (load(s, setup, &error)) {
+    *state = s;
+    return true;
+  }
+  snprintf(setup->why, setup->why_size, "%s", error.text);
+  catalog_close(&s->catalog);
+  heap_free(s, sizeof *s);
+  return false;
+}
+
+static void close_state(struct workload_state *s) {
+  object_free(&s->object);
+  catalog_close(&s->catalog);
+  heap_free(s, sizeof *s);
+}
+
+/* ---- ops ---- */
+
+/* What a thread keeps between ops, on cache lines of its own. */
+struct local {
+  struct op op;
+  struct report report;
+};
+
+static size_t local_size(void) {
+  return (sizeof(struct local) + POOL_LINE - 1) & ~(size_t)(POOL_LINE - 1);
+}
+
+static bool thread_open(struct workload_thread *t) {
+  const struct object *object = &t->state->object;
+  struct local *l = heap_alloc_aligned(local_size(), POOL_LINE);
+  if (!l || !op_open(&l->op, object->items, object->lists)) {
+    heap_free(l, local_size());
+    snprintf(t->why, sizeof t->why, "out of memory");
+    return false;
+  }
+  l->report.count = 0;
+  l->op.strategy = t->strategy;
+  l->op.pool = t->pool;
+  l->op.thread = t->pool_thread;
+  l->op.discipline = t->state->discipline;
+  t->local = l;
+  return true;
+}
+
+static void thread_close(struct workload_thread *t) {
+  struct local *l = t->local;
+  if (!l)
+    return;
+  op_close(&l->op);
+  heap_free(l, local_size());
+  t->local = NULL;
+}
+
+/* An object that was found valid, which is what a comparison takes. */
+struct valid_object {
+  struct value root;
+  const struct schema *schema;
+  const struct object_kind *kind;
+  struct node tree; /* what the root is a view of, unless it is a typed object */
+};
+
+static bool take_root(struct op *op, const struct workload_state *s, int side,
+                      struct valid_object *v) {
+  const struct object_kind *kind = s->object.kind;
+  const void *typed = s->object.typed[side];
+  if (s->mode == STRUCTURED)
+    return value_of_typed(op, kind->type, typed, &v->root);
+  return tree_of_typed(op, kind->type, typed, &v->tree) && value_of_tree(op, &v->tree, &v->root);
+}
+
+/* NULL when out of memory, or when the report says why the object is not valid. */
+static struct valid_object *take_valid(struct local *l, const struct workload_state *s, int side) {
+  struct op *op = &l->op;
+  struct valid_object *v = op_alloc(op, sizeof *v);
+  if (!v)
+    return NULL;
+  *v = (struct valid_object){.schema = s->object.kind->schema, .kind = s->object.kind};
+  if (take_root(op, s, side, v) && validate(op, v->root, v->schema, &l->report) &&
+      l->report.count == 0)
+    return v;
+  if (v->root.form != FORM_NONE)
+    value_put(op, v->root);
+  node_free(&v->tree);
+  heap_free(v, sizeof *v);
   return NULL;
 }
 
+static void give_back(struct op *op, struct valid_object *v) {
+  if (!v)
+    return;
+  op_give_back(op, value_recycled(v->root), v->root.view, LOSS_STILL);
+  node_free(&v->tree);
+  heap_free(v, sizeof *v);
+}
+
+struct first_path {
+  char text[120];
+};
+
+static void keep_first(void *context, const char *path) {
+  struct first_path *first = context;
+  if (!*first->text)
+    snprintf(first->text, sizeof first->text, "%s", path);
+}
+
+/* A comparison of equal objects that found something: names the first path. */
+static void complain_unequal(struct workload_thread *t, const struct comparison *c) {
+  struct first_path first = {""};
+  field_set_print(c->added, keep_first, &first);
+  field_set_print(c->modified, keep_first, &first);
+  field_set_print(c->removed, keep_first, &first);
+  snprintf(t->why, sizeof t->why, "equal objects were found to differ at %s", first.text);
+}
+
+/* true: the objects are equal, as they must be. */
+static bool compare_valid(struct workload_thread *t, const struct valid_object *a,
+                          const struct valid_object *b) {
+  struct local *l = t->local;
+  struct comparison *c = op_alloc(&l->op, sizeof *c);
+  if (!c)
+    return false;
+  bool ok = compare(&l->op, a->root, b->root, a->schema, c, &l->report) && l->report.count == 0;
+  if (ok && !comparison_empty(c)) {
+    complain_unequal(t, c);
+    ok = false;
+  }
+  comparison_free(c);
+  heap_free(c, sizeof *c);
+  return ok;
+}
+
+static bool run_scoped(struct workload_thread *t) {
+  struct local *l = t->local;
+  struct valid_object *a = take_valid(l, t->state, 0);
+  struct valid_object *b = a ? take_valid(l, t->state, 1) : NULL;
+  bool ok = b && compare_valid(t, a, b);
+  give_back(&l->op, b);
+  give_back(&l->op, a);
+  return ok;
+}
+
+/*
+ * The roots live from before the first traversal until after the last one, so they come from a
+ * scope around all three: no object outlives the scope that it came from.
+ */
+static bool run_op(struct workload_thread *t) {
+  struct local *l = t->local;
+  struct pool_scope *outer;
+  if (!op_begin(&l->op, &outer))
+    return false;
+  bool ok = run_scoped(t);
+  op_end(&l->op, outer);
+  op_drop_lost(&l->op);
+  return ok;
+}
+
+static void fail(struct workload_thread *t) {
+  struct local *l = t->local;
+  t->failed = true;
+  if (l->op.out_of_memory)
+    snprintf(t->why, sizeof t->why, "out of memory");
+  else if (l->report.count > 0)
+    snprintf(t->why, sizeof t->why, "%.*s", (int)sizeof t->why - 1, l->report.lines[0]);
+  l->op.out_of_memory = false;
+  l->report.count = 0;
+}
+
 static void run(struct workload_thread *t, uint64_t n) {
-  (void)t;
-  (void)n;
+  for (; n > 0; n--)
+    if (!run_op(t)) {
+      fail(t);
+      return;
+    }
 }
 
 const struct workload workload_compare = {
     .name = "compare",
     .summary = "validate and compare API objects (Pod, Node, Endpoints), typed and untyped",
     .cases = cases,
+    .object_cases = object_cases,
     .open = open_state,
     .close = close_state,
     .kinds = kinds,
+    .thread_open = thread_open,
+    .thread_close = thread_close,
     .run = run,
 };
