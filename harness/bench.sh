@@ -201,7 +201,7 @@ GO
 # With both CPUs busy all the time, ns/op must be the op's own CPU time / 2.
 bench_accuracy() {
   local size i mean sd others
-  heading "32 threads on 2 CPUs: ns/op over cpu-ns/op / CPUs, less 1, in % (10 processes)"
+  heading "32 threads on ${#cpus[@]} CPUs: ns/op over cpu-ns/op / ${#cpus[@]}, less 1, in %"
   for size in 100us 1500us 6ms; do
     for ((i = 0; i < 10; i++)); do
       measure "$tmp/sample" Selftest/spin/"$size" malloc 32 || { not_measured "op of $size"; return; }

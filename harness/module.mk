@@ -2,5 +2,5 @@
 $(BUILD)/obj/harness/record.o: private ALL_CFLAGS += -DPOOLBENCH_FLAGS='"$(strip $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN)) $(if $(CHECK),-DPOOL_CHECK))"'
 
 .PHONY: bench
-bench: all ## the figures that must be reached; about two minutes, with nothing else running
+bench: all ## make bench                the figures that must be reached; two minutes, nothing else running
 	@harness/bench.sh $(BUILD)
