@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COUNTERS_MAX 32
+#define COUNTERS_MAX 16
 #define COUNTER_SOURCES_MAX 4
 #define COUNTER_NAME_MAX 64
 #define COUNTER_WHY_MAX 160

@@ -8,6 +8,7 @@
 #include "harness/team.h"
 
 #include "harness/clock.h"
+#include "harness/pages.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -193,6 +193,11 @@ const struct team_member *team_member(const struct team *team, unsigned index) {
   return &team->members[index].public;
 }
 
+static void unmap(struct team *team) {
+  pages_unmap(team->members, team->config.threads * sizeof *team->members);
+  pages_unmap(team, sizeof *team);
+}
+
 bool team_stop(struct team *team, uint64_t grace_ns) {
   uint32_t number = atomic_load_explicit(&team->released, memory_order_relaxed) + 1;
   uint64_t deadline_ns = clock_wall_ns() + grace_ns;
@@ -205,8 +210,7 @@ bool team_stop(struct team *team, uint64_t grace_ns) {
     return false;
   for (unsigned i = 0; i < team->started; i++)
     pthread_join(team->members[i].thread, NULL); /* cannot fail, and it has nothing left to do */
-  free(team->members);
-  free(team);
+  unmap(team);
   return true;
 }
 
@@ -274,16 +278,14 @@ static void give_up(struct team *team) {
 }
 
 struct team *team_start(const struct team_config *config, uint64_t deadline_ns, struct error *e) {
-  struct team *team = aligned_alloc(LINE, (sizeof *team + LINE - 1) / LINE * LINE);
-  struct member *members = aligned_alloc(LINE, config->threads * sizeof *members);
+  struct team *team = pages_map(sizeof *team);
+  struct member *members = pages_map(config->threads * sizeof *members);
   if (!team || !members) {
-    free(team);
-    free(members);
+    pages_unmap(team, sizeof *team);
+    pages_unmap(members, config->threads * sizeof *members);
     error_set(e, EXIT_SAMPLES, "out of memory for %u threads", config->threads);
     return NULL;
   }
-  memset(team, 0, sizeof *team);
-  memset(members, 0, config->threads * sizeof *members);
   team->config = *config;
   team->members = members;
   atomic_store_explicit(&team->finished, UINT32_MAX, memory_order_relaxed); /* 0 means opened */

@@ -9,6 +9,7 @@
 #include "harness/clock.h"
 #include "harness/footprint.h"
 #include "harness/pace.h"
+#include "harness/pages.h"
 #include "harness/sample.h"
 #include "harness/series.h"
 #include "harness/speed.h"
@@ -44,8 +45,8 @@ struct worker {
   unsigned cpus;  /* that the threads can use at once */
   double wall_ns; /* per op, by the warm-up */
   uint64_t warmup_ns;
-  bool has_speed;
-  uint64_t speed_ns, throttled_before;
+  bool has_speed, has_steal;
+  uint64_t speed_ns, throttled_before, steal_before;
   struct allocator allocator;
   struct measurement m;
   struct series series;
@@ -192,12 +193,11 @@ static bool open_counters(struct worker *w) {
 
 static bool open_seats(struct worker *w) {
   unsigned threads = w->cell->threads;
-  w->seats = aligned_alloc(POOL_LINE, threads * sizeof *w->seats);
+  w->seats = pages_map(threads * sizeof *w->seats);
   if (!w->seats) {
     out_of_memory(w);
     return false;
   }
-  memset(w->seats, 0, threads * sizeof *w->seats);
   for (unsigned i = 0; i < threads; i++)
     w->seats[i].work = (struct workload_thread){
         .strategy = w->target->strategy,
@@ -257,7 +257,7 @@ static void close_all(struct worker *w) {
     w->target->strategy->close(w->pool);
   if (w->state)
     w->target->workload->close(w->state);
-  free(w->seats);
+  pages_unmap(w->seats, w->cell->threads * sizeof *w->seats);
   heap_thread_end();
   check_leaks(w);
 }
@@ -326,9 +326,9 @@ static void note_warmup(struct worker *w, const struct warmup *warm) {
 
 /*
  * Two ops on every thread, one by one because the first one finds everything cold; then
- * stretches, each as long as all before it, until two successive ones agree and the least time is
- * over, or the most time is. The first stretches of fast ops are far too short, which only shows
- * that the ops are fast: the next one is planned with the better rate.
+ * stretches, each as long as all before it or as is left, until two successive ones agree and the
+ * least time is over, or the most time is. The first stretches of fast ops are far too short, which
+ * only shows that the ops are fast: the next one is planned with the better rate.
  */
 static bool warm_up(struct worker *w) {
   const struct cell *cell = w->cell;
@@ -342,10 +342,10 @@ static bool warm_up(struct worker *w) {
   if (!warm_stretch(w, &warm, &each) || !warm_stretch(w, &warm, &each))
     return false;
   while ((warm.spent_ns < least || !warm.steady) && warm.spent_ns < most) {
-    uint64_t left = most - warm.spent_ns;
-    uint64_t aim = warm.spent_ns > NS_PER_MS ? warm.spent_ns : NS_PER_MS;
+    uint64_t left = (warm.steady ? least : most) - warm.spent_ns;
+    uint64_t aim = warm.spent_ns < left ? warm.spent_ns : left;
     struct team_phase stretch = {
-        .ops = pace_ops((double)(aim < left ? aim : left), w->wall_ns),
+        .ops = pace_ops((double)(aim > NS_PER_MS ? aim : NS_PER_MS), w->wall_ns),
         .grain = pace_grain(busy_ns(w)),
         .deadline_ns = w->deadline_ns,
     };
@@ -373,6 +373,7 @@ static void before(struct worker *w) {
     r->has_delay = os_run_delay_ns(team_member(w->team, i)->tid, &r->delay_start_ns);
   }
   w->m.has_throttled = os_throttled("", &w->throttled_before);
+  w->has_steal = os_steal_ns("", &w->steal_before);
   w->target->strategy->stats(w->pool, &w->m.pool_start);
   heap_total(&w->m.heap_start);
   look_at_live(w);
@@ -380,7 +381,7 @@ static void before(struct worker *w) {
 
 static void after(struct worker *w, const struct team_result *result, uint64_t cpu_ns) {
   struct measurement *m = &w->m;
-  uint64_t throttled;
+  uint64_t throttled, steal;
   m->harness_cpu_ns = clock_thread_cpu_ns() - cpu_ns;
   heap_total(&m->heap_end);
   look_at_live(w);
@@ -389,6 +390,8 @@ static void after(struct worker *w, const struct team_result *result, uint64_t c
   m->elapsed_ns = result->elapsed_ns;
   m->has_throttled = m->has_throttled && os_throttled("", &throttled);
   m->throttled = m->has_throttled ? throttled - w->throttled_before : 0;
+  if (w->has_steal && os_steal_ns("", &steal))
+    note_number(w, "steal-ns", steal - w->steal_before);
   for (unsigned i = 0; i < w->cell->threads; i++) {
     const struct team_member *member = team_member(w->team, i);
     w->seats[i].reading.cpu = member->cpu;

@@ -190,7 +190,7 @@ static void refuses_lists_that_make_no_sense(void **state) {
     const char *list, *says;
   } bad[] = {
       {"a,,b", "empty name"}, {",a", "empty name"},        {"a,", "empty name"},
-      {"a,b,a", "twice"},     {long_list, "more than 32"}, {long_name, "longer than 63"},
+      {"a,b,a", "twice"},     {long_list, "more than 16"}, {long_name, "longer than 63"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     struct counters c;
