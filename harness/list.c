@@ -37,17 +37,17 @@ static void list_allocators(void) {
   allocators_free(&a);
 }
 
-static void list_counters(void) {
+int list_counters(const char *events) {
   struct counters c;
   struct error e;
-  puts("\ncounters (--counters LIST; these are asked for by default)");
-  if (!counters_probe(NULL, &c, &e)) {
-    printf("  %s\n", e.text);
-    return;
+  if (!counters_probe(events, &c, &e)) {
+    fprintf(stderr, "poolbench: --counters: %s\n", e.text);
+    return e.status;
   }
   for (size_t i = 0; i < c.count; i++)
     printf("  %-18s %s%s\n", c.events[i].name, c.events[i].why[0] ? "missing: " : "counts",
            c.events[i].why);
+  return EXIT_DONE;
 }
 
 static void list_presets(void) {
@@ -66,7 +66,8 @@ int list_main(int argc, char **argv) {
     list_cases(workloads[i]);
   list_strategies();
   list_allocators();
-  list_counters();
+  puts("\ncounters (--counters LIST; these are asked for by default)");
+  list_counters(NULL);
   list_presets();
   return EXIT_DONE;
 }

@@ -2,7 +2,11 @@
 #ifndef POOLBENCH_LIST_H
 #define POOLBENCH_LIST_H
 
-/* Prints suites with their cases, strategies, allocators, presets; returns the exit status. */
+/* Prints suites with their cases, strategies, allocators, counters, presets; returns the exit
+ * status. */
 int list_main(int argc, char **argv);
+
+/* Prints which of the events (NULL: the default ones) count here, and why the others do not. */
+int list_counters(const char *events);
 
 #endif

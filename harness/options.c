@@ -236,6 +236,7 @@ FLAG_OPTION(quick)
 FLAG_OPTION(twin)
 FLAG_OPTION(no_plots)
 FLAG_OPTION(list)
+FLAG_OPTION(list_counters)
 FLAG_OPTION(dry_run)
 FLAG_OPTION(help)
 
@@ -264,6 +265,7 @@ static const struct option_def definitions[] = {
     {"twin", ARGUMENT_NONE, set_twin},
     {"no-plots", ARGUMENT_NONE, set_no_plots},
     {"list", ARGUMENT_NONE, set_list},
+    {"list-counters", ARGUMENT_NONE, set_list_counters},
     {"dry-run", ARGUMENT_NONE, set_dry_run},
     {"help", ARGUMENT_NONE, set_help},
     {"h", ARGUMENT_NONE, set_help},
@@ -349,7 +351,8 @@ void options_help(FILE *out) {
         "  --budget TIME       thin the sweep until the plan fits (5m; none: never)\n"
         "  --bind WHERE        core (default), pu, numa, package or none\n"
         "  --cpuset LIST       only these CPUs: 0-3,8\n"
-        "  --counters LIST     events of PAPI or perf; an empty list: none\n"
+        "  --counters LIST     events of PAPI or perf, '' for none; --list-counters: which are "
+        "there\n"
         "  --twin              measure the base twice: what differs when nothing does\n"
         "  --arm LABEL=PATH    measure this build of poolbench; repeat for the other build\n"
         "  --out DIR           where the run goes; --seed N: repeat a run's order\n"

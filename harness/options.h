@@ -35,7 +35,7 @@ struct options {
   int sweep_rounds; /* -1: not given; 0: no sweep */
   uint64_t window_ns, budget_ns;
   uint64_t seed;
-  bool seed_given, quick, twin, no_plots, list, dry_run, help, resume;
+  bool seed_given, quick, twin, no_plots, list, list_counters, dry_run, help, resume;
   const char *resume_dir; /* with resume: NULL means results/latest */
 };
 

@@ -104,7 +104,13 @@ static const char *note(const struct sample *s, const char *key) {
  * that is no allocator is refused here, not once a sample.
  */
 static bool probe(struct run *run, struct launcher *l, struct allocator_arm *a, struct error *e) {
-  char *argv[] = {"poolbench", "probe", "--allocator", a->path ? a->path : "any", NULL};
+  char *argv[] = {"poolbench",
+                  "probe",
+                  "--allocator",
+                  a->path ? a->path : "any",
+                  run->options.counters ? "--counters" : NULL,
+                  (char *)run->options.counters,
+                  NULL};
   struct launch_request request = {
       .program = run->program, .argv = argv, .preload = a->path, .timeout_ns = PROBE_TIMEOUT_NS};
   struct launch_result result;
@@ -121,7 +127,7 @@ static bool probe(struct run *run, struct launcher *l, struct allocator_arm *a, 
     const char *version = note(&result.sample, NOTE_ALLOCATOR_VERSION);
     const char *counters = note(&result.sample, PROBE_COUNTERS);
     snprintf(a->version, sizeof a->version, "%.79s", version ? version : "");
-    if (!run->options.counters && !a->path && counters)
+    if (counters)
       snprintf(run->counters, sizeof run->counters, "%.999s", counters);
     ok = keep_facts(run, &result.sample) || error_set(e, EXIT_INPUT, "out of memory");
   }
@@ -130,8 +136,6 @@ static bool probe(struct run *run, struct launcher *l, struct allocator_arm *a, 
 }
 
 static bool probe_all(struct run *run, struct launcher *l, struct error *e) {
-  if (run->options.counters)
-    snprintf(run->counters, sizeof run->counters, "%.999s", run->options.counters);
   for (size_t i = 0; i < run->allocators.count; i++)
     if (!probe(run, l, &run->allocators.items[i], e))
       return false;
@@ -231,7 +235,8 @@ static void print_plan(const struct run *run) {
   for (size_t i = 0; i < p->note_count; i++)
     printf("note: %s\n", p->notes[i]);
   progress_time((double)plan_expected(p, 0) / 1e9, time);
-  printf("%zu cells at %u threads in %u rounds", headline, p->headline, p->rounds);
+  printf("%zu cell%s at %u thread%s in %u round%s", headline, headline == 1 ? "" : "s", p->headline,
+         p->headline == 1 ? "" : "s", p->rounds, p->rounds == 1 ? "" : "s");
   if (sweep)
     printf(", %zu at other counts in %u", sweep, p->sweep_rounds);
   printf(": %zu samples, about %s; seed %" PRIu64 "\n", samples, time, p->seed);
@@ -637,6 +642,8 @@ int run_main(int argc, char **argv) {
   }
   if (run.options.list)
     return list_main(0, NULL);
+  if (run.options.list_counters)
+    return list_counters(run.options.counters);
   int status;
   if (run.options.resume) {
     status = resume(&run, &e);

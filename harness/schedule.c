@@ -32,14 +32,14 @@ static uint64_t cell_window(const struct plan *p, const struct plan_cell *c,
 }
 
 /*
- * Process start, calibration and leaving: 12 ms. Warm-up: a quarter of the window, or two ops
+ * Process start, calibration and leaving: 20 ms. Warm-up: a quarter of the window, or two ops
  * a thread where those take longer.
  */
 static uint64_t cell_expected(const struct plan_cell *c, const struct plan_machine *m) {
   unsigned running = c->team < m->cpus ? c->team : m->cpus;
   uint64_t two_ops = (uint64_t)(c->row->info->op_hint_ns * 2 * c->team / running);
   uint64_t warmup = c->window / 4 > two_ops ? c->window / 4 : two_ops;
-  return 12 * MS + warmup + long_ops_window(c, c->window);
+  return 20 * MS + warmup + long_ops_window(c, c->window);
 }
 
 unsigned plan_last_round(const struct plan *p) {
@@ -121,14 +121,24 @@ static void thin_cases(struct plan *p) {
   plan_note(p, "quick: only the cases that have curves; a full run measures all of the suite");
 }
 
+/* Would it fit if the sweep's thread counts above `keep` were given up? */
+static bool fits_without_counts(const struct plan *p, unsigned keep) {
+  uint64_t saved = 0;
+  for (size_t i = 0; i < p->cell_count; i++)
+    if (!p->cells[i].headline && p->cells[i].threads > keep)
+      saved += p->cells[i].expected * p->cells[i].rounds;
+  return plan_expected(p, 0) - saved <= p->budget;
+}
+
 /* The sweep gives way before the headline; the headline is cut by --quick alone. */
 static void fit_budget(struct plan *p, unsigned cpus) {
-  if (p->sweep_is_ours)
-    thin_counts(p, cpus < 2 ? 1 : 2);
-  if (p->quick) {
+  unsigned keep = cpus < 2 ? 1 : 2;
+  if (p->quick && !fits_without_counts(p, keep))
     thin_cases(p);
+  if (p->sweep_is_ours)
+    thin_counts(p, keep);
+  if (p->quick)
     thin_rounds(p, true, QUICK_FEWEST_ROUNDS + 1);
-  }
   if (p->sweep_is_ours) {
     thin_rounds(p, false, SWEEP_FEWEST_ROUNDS);
     thin_counts(p, 0);
