@@ -484,23 +484,29 @@ static void a_round_holds_every_cell_once_in_an_order_of_its_own(void **state) {
   done(&f);
 }
 
-/* Over many rounds each cell's mean position is the middle: sd of the mean is 0.29 n / sqrt(r). */
+/*
+ * Over many rounds each cell's mean position is the middle, where the mean's standard deviation is
+ * 0.29 n / sqrt(rounds), and a random permutation has one fixed point, with variance one.
+ */
 static void shuffling_prefers_no_place(void **state) {
   (void)state;
   struct fixture f;
   plan(&f, "--cpus 2 --sweep-rounds 0 --rounds 1000 --budget none --seed 3", 2);
   enum { CELLS = 24, ROUNDS = 1000 };
   double sum[CELLS] = {0};
-  unsigned order[CELLS];
+  unsigned order[CELLS], fixed = 0;
   for (unsigned r = 1; r <= ROUNDS; r++) {
     assert_int_equal(plan_order(&f.plan, r, order), CELLS);
-    for (unsigned i = 0; i < CELLS; i++)
+    for (unsigned i = 0; i < CELLS; i++) {
       sum[order[i]] += i;
+      fixed += order[i] == i;
+    }
   }
   for (int i = 0; i < CELLS; i++) {
     double mean = sum[i] / ROUNDS, off = mean - (CELLS - 1) / 2.0;
     assert_true(off < 1.1 && off > -1.1); /* five standard deviations */
   }
+  assert_in_range(fixed, ROUNDS - 158, ROUNDS + 158); /* five, too */
   done(&f);
 }
 
