@@ -94,11 +94,10 @@ static void add_retired(struct ring **list, struct ring *rings) {
 
 /* Owner. Destroys what a shard holds; its rings are added to `gone`. */
 static void drain(const struct kind *kind, struct shard *shard, struct ring **gone) {
-  uint64_t retries = 0;
   if (shard->private_object)
     object_free(kind, shard->private_object);
   shard->private_object = NULL;
-  for (void *object; (object = chain_pop(&shard->chain, &retries));)
+  for (void *object; (object = chain_pop(&shard->chain));)
     object_free(kind, object);
   add_retired(gone, chain_detach_rings(&shard->chain));
 }
@@ -365,7 +364,7 @@ static void *search_victims(struct shard_thread *thread, unsigned kind, uint64_t
 __attribute__((noinline)) static void *get_slow(struct shard_thread *thread, unsigned kind) {
   struct pool_counters *counters = &thread->base.thread.counters;
   uint64_t retries = 0;
-  void *object = chain_pop(&thread->primary[kind]->chain, &retries);
+  void *object = chain_pop(&thread->primary[kind]->chain);
   if (!object) {
     unsigned next = thread->index + 1 < thread->pool->shard_count ? thread->index + 1 : 0;
     object = search(thread, thread->seat->trims, kind, next, &retries);
