@@ -4,7 +4,8 @@
  * Contract. Any thread may put any object; the next get of any thread finds it. Memory: at most
  * `cap` objects a kind (by default no more than were ever live at once, for a get misses only
  * when the pool is empty). Progress: blocking; a thread that is preempted inside the lock stops
- * all others. Order: LIFO over all threads. A leaving thread leaves nothing behind: its objects
+ * all others, and with lock=ticket or mcs one that is preempted while it waits stops those behind
+ * it too. Order: LIFO over all threads. A leaving thread leaves nothing behind: its objects
  * are in the pool already. trim frees the pooled objects at once.
  *
  * Clearing, allocating and freeing objects happen outside the lock; only the list's array grows
@@ -36,18 +37,22 @@ struct locked_thread {
 };
 
 static const struct strategy_option locked_options[] = {
-    {"cap", "0", "0..100000000 (0: no cap)", "most objects kept per kind"}, {0}};
+    {"cap", "0", "0..100000000 (0: no cap)", "most objects kept per kind"},
+    {"lock", "pthread", "pthread|adaptive|ticket|mcs", "park, spin then park, or spin in a queue"},
+    {0}};
 
 static struct pool *locked_open(const struct kind *kinds, size_t kind_count,
                                 const struct pool_config *config) {
   uint64_t cap;
-  if (!option_number(&strategy_global_locked, config, "cap", 0, FREELIST_MAX_CAP, &cap))
+  unsigned type;
+  if (!option_number(&strategy_global_locked, config, "cap", 0, FREELIST_MAX_CAP, &cap) ||
+      !option_choice(&strategy_global_locked, config, "lock", lock_names, &type))
     return NULL;
   struct pool *pool =
       base_open(sizeof *pool, sizeof(struct locked_thread), kinds, kind_count, config);
   if (!pool)
     return NULL;
-  int error = lock_init(&pool->lock);
+  int error = lock_init(&pool->lock, (enum lock_type)type);
   if (error) {
     snprintf(config->why, config->why_size, "global-locked: cannot make its lock: %s",
              strerror(error));
@@ -96,9 +101,10 @@ static void *locked_get(struct pool_scope *scope, unsigned kind) {
   struct locked_thread *thread = (struct locked_thread *)scope->thread;
   struct pool_counters *counters = &thread->base.thread.counters;
   struct pool *pool = thread->pool;
-  lock_acquire(&pool->lock, counters);
+  struct lock_hold hold;
+  lock_acquire(&pool->lock, &hold, counters);
   void *object = freelist_pop(&pool->lists[kind]);
-  lock_release(&pool->lock);
+  lock_release(&pool->lock, &hold);
   pool_count(&counters->gets, 1);
   if (object)
     return object;
@@ -111,9 +117,10 @@ static void locked_put(struct pool_scope *scope, unsigned kind, void *object) {
   struct pool_counters *counters = &thread->base.thread.counters;
   struct pool *pool = thread->pool;
   object_clear(&pool->base.kinds[kind], object);
-  lock_acquire(&pool->lock, counters);
+  struct lock_hold hold;
+  lock_acquire(&pool->lock, &hold, counters);
   bool kept = freelist_push(&pool->lists[kind], object);
-  lock_release(&pool->lock);
+  lock_release(&pool->lock, &hold);
   pool_count(&counters->puts, 1);
   if (!kept) {
     pool_count(&counters->overflows, 1);
@@ -135,12 +142,13 @@ static void locked_release(struct pool *pool, struct pool_owner *owner) {
 static void locked_trim(struct pool *pool) {
   struct freelist taken[POOL_MAX_KINDS];
   size_t count = pool->base.kind_count;
-  lock_acquire(&pool->lock, NULL);
+  struct lock_hold hold;
+  lock_acquire(&pool->lock, &hold, NULL);
   for (size_t i = 0; i < count; i++) {
     taken[i] = pool->lists[i];
     freelist_init(&pool->lists[i], taken[i].kind, taken[i].cap);
   }
-  lock_release(&pool->lock);
+  lock_release(&pool->lock, &hold);
   for (size_t i = 0; i < count; i++)
     freelist_clear(&taken[i]);
 }
@@ -155,10 +163,11 @@ static void locked_stats(struct pool *pool, struct pool_stats *out) {
 
 static void locked_held(struct pool *pool, struct pool_held *out) {
   *out = (struct pool_held){0};
-  lock_acquire(&pool->lock, NULL);
+  struct lock_hold hold;
+  lock_acquire(&pool->lock, &hold, NULL);
   for (size_t i = 0; i < pool->base.kind_count; i++)
     freelist_held(&pool->lists[i], out);
-  lock_release(&pool->lock);
+  lock_release(&pool->lock, &hold);
 }
 
 const struct strategy strategy_global_locked = {

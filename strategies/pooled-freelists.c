@@ -104,7 +104,7 @@ static struct pool *set_open(const struct kind *kinds, size_t kind_count,
   struct pool *pool = base_open(sizeof *pool, sizeof(struct set_thread), kinds, kind_count, config);
   if (!pool)
     return NULL;
-  int error = lock_init(&pool->lock);
+  int error = lock_init(&pool->lock, LOCK_PTHREAD);
   if (error) {
     snprintf(config->why, config->why_size, "pooled-freelists: cannot make its lock: %s",
              strerror(error));
@@ -132,11 +132,12 @@ static struct pool_thread *set_attach(struct pool *pool) {
 }
 
 static struct set *borrow_shared(struct pool *pool, struct pool_counters *counters) {
-  lock_acquire(&pool->lock, counters);
+  struct lock_hold hold;
+  lock_acquire(&pool->lock, &hold, counters);
   struct set *set = pool->stack;
   if (set)
     pool->stack = set->next;
-  lock_release(&pool->lock);
+  lock_release(&pool->lock, &hold);
   return set;
 }
 
@@ -148,13 +149,14 @@ static void return_shared(struct pool *pool, struct set *set, struct pool_counte
   bool current;
   do {
     set_trim_if_due(pool, set);
-    lock_acquire(&pool->lock, counters);
+    struct lock_hold hold;
+    lock_acquire(&pool->lock, &hold, counters);
     current = set->epoch == atomic_load_explicit(&pool->base.epoch, memory_order_relaxed);
     if (current) {
       set->next = pool->stack;
       pool->stack = set;
     }
-    lock_release(&pool->lock);
+    lock_release(&pool->lock, &hold);
   } while (!current);
 }
 
@@ -208,11 +210,12 @@ static void set_release(struct pool *pool, struct pool_owner *owner) {
 }
 
 static void set_trim(struct pool *pool) {
-  lock_acquire(&pool->lock, NULL);
+  struct lock_hold hold;
+  lock_acquire(&pool->lock, &hold, NULL);
   base_trim(&pool->base);
   struct set *stack = pool->stack;
   pool->stack = NULL;
-  lock_release(&pool->lock);
+  lock_release(&pool->lock, &hold);
   stack_free(pool, stack);
 }
 
@@ -250,10 +253,11 @@ static void set_held(struct pool *pool, struct pool_held *out) {
   *out = (struct pool_held){0};
   struct held_walk walk = {pool->base.kind_count, out};
   base_each(&pool->base, add_slot, &walk);
-  lock_acquire(&pool->lock, NULL);
+  struct lock_hold hold;
+  lock_acquire(&pool->lock, &hold, NULL);
   for (struct set *set = pool->stack; set; set = set->next)
     add_set(set, walk.kind_count, out);
-  lock_release(&pool->lock);
+  lock_release(&pool->lock, &hold);
 }
 
 const struct strategy strategy_pooled_freelists = {

@@ -566,7 +566,8 @@ static const struct promise promises[] = {
 enum { PROMISES = sizeof promises / sizeof promises[0] };
 
 /* Options that change what a strategy does, not only how much. */
-static const char *const variants[] = {"pooled-freelists:slot=none"};
+static const char *const variants[] = {"pooled-freelists:slot=none", "global-locked:lock=adaptive",
+                                       "global-locked:lock=ticket", "global-locked:lock=mcs"};
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
 int main(void) {

@@ -264,6 +264,9 @@ int main(void) {
       cmocka_unit_test(pooled_freelists_quiesce_frees_the_slot),
       cmocka_unit_test(global_locked_takes_its_lock_at_every_get_and_put),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked"),
+      WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=adaptive"),
+      WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=ticket"),
+      WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=mcs"),
   };
   heap_thread_begin();
   return cmocka_run_group_tests_name("strategies_each", tests, NULL, NULL);
