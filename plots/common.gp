@@ -24,6 +24,10 @@ set datafile commentschars ""
 stats data using (note(strcol(1), strcol(2)), 0) nooutput
 set datafile commentschars "#"
 
+# A field as a number; NaN when it is empty. Not by $n: gnuplot leaves out lines where that is
+# missing, with everything that is counted on the way.
+field(n) = strlen(strcol(n)) > 0 ? real(strcol(n)) : NaN
+
 # Lists of words: the names of cases and series hold no blanks.
 add(list, s) = strstrt(" " . list . " ", " " . s . " ") ? list : list . " " . s
 max(a, b) = a > b ? a : b

@@ -7,12 +7,16 @@
 cases = ""
 threads = ""
 most = 0
+unbounded = 0
 stats data using (cases = add(cases, strcol(1)), threads = add(threads, strcol(3)), \
-                  most = max(most, int($3)), 0) nooutput
+                  most = max(most, int($3)), unbounded = unbounded + (strlen(strcol(5)) > 0 && strlen(strcol(6)) > 0 ? 0 : 1), 0) nooutput
 cases = cases[2:]
 panel_count = words(cases)
 least = most
 do for [i = 1:words(threads)] { least = min(least, int(word(threads, i))) }
+
+# How high a point reaches with its bar; bars of half the value and more are cut.
+reach(v, a, b) = max(shown(v), min(1.5 * shown(v), max(a == a ? shown(a) : 0, b == b ? shown(b) : 0)))
 
 # Each panel's range; read before any axis is set, since stats leaves out what an axis does.
 array highest[panel_count]
@@ -20,7 +24,7 @@ array lowest[panel_count]
 do for [p = 1:panel_count] {
   high = 0
   low = 1e300
-  stats data using (strcol(1) eq word(cases, p) ? (high = max(high, shown($4)), low = min(low, shown($4)), 0) : 0) nooutput
+  stats data using (strcol(1) eq word(cases, p) ? (high = max(high, reach($4, field(5), field(6))), low = min(low, shown($4)), 0) : 0) nooutput
   highest[p] = high
   lowest[p] = low
 }
@@ -41,8 +45,10 @@ panel_width = column_step - left - 12
 set output out
 set multiplot
 if (cpus > 0 && most > cpus) { subtitle = subtitle . sprintf("; shaded: more threads than CPUs (%d)", cpus) }
-@draw_frame
 @draw_legend
+
+if (unbounded > 0) { subtitle = subtitle . "; no bar: too few samples" }
+@draw_frame
 
 set logscale x 2
 # Steps where the machine's CPUs are all taken lie between `cpus` and the next thread count.
@@ -104,12 +110,15 @@ do for [p = 1:panel_count] {
       font font(11) textcolor rgb grey back
   }
 
+  # Series stand a little apart, at most 2 pixels each, so that bars do not hide each other.
+  pixel = (x_high / x_low) ** (1.0 / panel_width)
+  apart(t, s) = t * pixel ** (min(2, 12.0 / series_count) * (s - (series_count + 1) / 2.0))
   bound(v, fallback) = v == v ? shown(v) : fallback
   mine(s) = strcol(1) eq name && strcol(2) eq series[s]
-  plot for [s = 1:series_count] data using (mine(s) ? $3 : NaN):(shown($4) / scale): \
+  plot for [s = 1:series_count] data using (mine(s) ? apart($3, s) : NaN):(shown($4) / scale): \
          (bound($5, shown($4)) / scale):(bound($6, shown($4)) / scale) \
          with yerrorbars pt -1 lw 1 lc rgb colour[index(s)], \
-       for [s = 1:series_count] data using (mine(s) ? $3 : NaN):(shown($4) / scale) \
+       for [s = 1:series_count] data using (mine(s) ? apart($3, s) : NaN):(shown($4) / scale) \
          with linespoints pt shape[index(s)] ps 0.8 lw 1.6 lc rgb colour[index(s)]
 
   # Title, caption and legend belong to the first panel only.

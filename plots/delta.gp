@@ -30,14 +30,15 @@ low = 1
 high = 1
 new_case(c) = (case_count > 0 ? (case_end[case_count] = y, 0) : 0, y = y + (case_count > 0 ? gap_px : 0), \
                case_count = case_count + 1, case_y[case_count] = y, cases = cases . " " . c, y = y + case_px)
-percent(r) = sprintf(r >= 3 ? "%+.0f %%" : "%+.1f %%", 100 * (r - 1))
+percent(r) = sprintf(r >= 2 ? "%+.0f %%" : "%+.1f %%", 100 * (r - 1))
 new_row(c, s, r, lo, hi, v) = (c eq word(cases, case_count) ? 0 : new_case(c), row_count = row_count + 1, \
                        row_y[row_count] = y + row_px / 2.0, row_series[row_count] = s, \
                        row_text[row_count] = percent(r) . "  " . v, y = y + row_px, \
                        row_ratio[row_count] = r, row_low[row_count] = lo, row_high[row_count] = hi, \
                        row_verdict[row_count] = v, 0)
 reach(r) = r == r && r > 0 ? (low = min(low, r), high = max(high, r), 0) : 0
-stats data using (new_row(strcol(1), strcol(2), $3, $4, $5, strcol(7)), reach($3), reach($4), reach($5), 0) nooutput
+stats data using (new_row(strcol(1), strcol(2), field(3), field(4), field(5), strcol(7)), \
+                  reach(field(3)), reach(field(4)), reach(field(5)), 0) nooutput
 case_end[case_count] = y
 body = y
 
