@@ -84,15 +84,26 @@ static inline void run_measured(struct run_thread *rt) {
   pthread_barrier_wait(&r->step);
 }
 
+static inline void run_note_failure(struct run_thread *rt) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&lock);
+  if (!rt->run->failed)
+    snprintf(rt->run->why, sizeof rt->run->why, "%s", rt->t.why);
+  rt->run->failed = true;
+  pthread_mutex_unlock(&lock);
+}
+
 static inline void *run_thread_main(void *argument) {
   struct run_thread *rt = (struct run_thread *)argument;
   struct run *r = rt->run;
   heap_thread_begin();
   rt->t.pool_thread = r->strategy->attach(r->pool);
   rt->opened = rt->t.pool_thread && r->workload->thread_open(&rt->t);
+  if (!rt->opened)
+    run_note_failure(rt);
   pthread_barrier_wait(&r->step);
   if (r->emit) {
-    if (rt->opened)
+    if (rt->opened && !r->failed)
       r->workload->series(&rt->t, r->emit, r->emit_context ? r->emit_context : r);
   } else {
     if (rt->opened)
@@ -125,10 +136,8 @@ static inline void run_threads(struct run *r, struct run_thread *threads) {
   }
   for (unsigned i = 0; i < r->threads; i++) {
     pthread_join(threads[i].thread, NULL);
-    if ((!threads[i].opened || threads[i].t.failed) && !r->failed) {
-      r->failed = true;
-      snprintf(r->why, sizeof r->why, "%s", threads[i].t.why);
-    }
+    if (threads[i].t.failed)
+      run_note_failure(&threads[i]);
   }
   pthread_barrier_destroy(&r->step);
 }

@@ -129,8 +129,9 @@ struct workload {
 
   /*
    * Cases with CASE_SERIES: the whole series, once, called by every measuring thread at the same
-   * time instead of run; the workload keeps them in step. Thread 0 emits. A thread that fails
-   * sets t->failed and lets the others end. NULL: the workload has no series.
+   * time instead of run, after all of them have opened; the workload keeps them in step. Thread 0
+   * emits. A thread that fails sets t->failed and lets the others end. NULL: the workload has no
+   * series.
    */
   void (*series)(struct workload_thread *t, series_emit *emit, void *context);
 
