@@ -128,6 +128,12 @@ struct workload {
   void (*run)(struct workload_thread *t, uint64_t n);
 
   /*
+   * Waits until the workload's own threads have caught up and hold no scope; all measuring threads
+   * have returned from run. Called before strategy->held is asked. NULL: it has no such threads.
+   */
+  void (*settle)(struct workload_state *state);
+
+  /*
    * Cases with CASE_SERIES: the whole series, once, called by every measuring thread at the same
    * time instead of run, after all of them have opened; the workload keeps them in step. Thread 0
    * emits. A thread that fails sets t->failed and lets the others end. NULL: the workload has no
