@@ -111,8 +111,11 @@ static inline void *run_thread_main(void *argument) {
     run_measured(rt);
   }
   pthread_barrier_wait(&r->step);
-  if (rt->t.index == 0)
+  if (rt->t.index == 0) {
+    if (r->workload->settle && !r->failed)
+      r->workload->settle(r->state);
     r->strategy->held(r->pool, &r->held);
+  }
   pthread_barrier_wait(&r->step);
   if (rt->opened)
     r->workload->thread_close(&rt->t);
