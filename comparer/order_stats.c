@@ -6,9 +6,9 @@
 double stats_median(const double *x, size_t n) {
   if (n % 2)
     return x[n / 2];
-  double a = x[n / 2 - 1], b = x[n / 2];
-  double sum = a + b;
-  return isfinite(sum) ? sum / 2 : a / 2 + b / 2;
+  /* Rounded as benchstat's interpolation rounds it: CSV prints every digit. */
+  double a = x[n / 2 - 1], b = x[n / 2], gap = b - a;
+  return isfinite(gap) ? a + 0.5 * gap : a / 2 + b / 2;
 }
 
 double stats_mode(const double *x, size_t n) {
