@@ -108,11 +108,14 @@ static enum poolcmp_status read_input(struct poolcmp *p, const struct input *in,
 
 /* ---- loading ---- */
 
+/* What the format and the inputs ask for beyond the flags. */
 static struct table_options complete(const struct poolcmp_options *o, const struct poolcmp *p) {
   struct table_options t = o->table;
+  bool own = o->format == FORMAT_MARKDOWN || o->format == FORMAT_TIDY || o->format == FORMAT_JSON;
+  t.ci = t.ci || t.paired;
+  t.verdicts = t.verdicts || own || o->margin_set || o->gate || t.twin;
   t.means = t.means || o->format == FORMAT_CLASSIC;
-  t.doubts = t.doubts || p->reader.runs.count > 1 || o->format == FORMAT_MARKDOWN ||
-             o->format == FORMAT_TIDY || o->format == FORMAT_JSON;
+  t.doubts = t.doubts || own || p->reader.runs.count > 1;
   return t;
 }
 
@@ -236,22 +239,16 @@ static void note_pooling(const struct poolcmp *p, FILE *err) {
 }
 
 static void note_processes(const struct poolcmp *p, FILE *err) {
-  size_t n = 0;
-  for (size_t i = 0; i < p->tables.count; i++)
-    for (size_t k = 0; k < p->tables.tables[i].cell_count; k++) {
-      const struct table_cell *c = &p->tables.tables[i].cells[k];
-      n += c->compared && (c->comparison.doubts & DOUBT_ONE_PROCESS) && !c->comparison.exact;
-    }
-  if (n)
+  if (p->tables.one_process)
     fprintf(err,
             "poolcmp: note: %zu of %zu comparisons have many values of one process (-count): what "
             "differs may be the process, not the code; run the binary afresh for each value\n",
-            n, p->tables.compared);
+            p->tables.one_process, p->tables.compared);
 }
 
 /* Rows with doubts, where the input says where its samples come from. */
 static void note_doubts(const struct poolcmp *p, FILE *err) {
-  const unsigned hidden = DOUBT_ONE_PROCESS | DOUBT_TOO_FEW | DOUBT_OTHER_RUN;
+  const unsigned hidden = HIDDEN_DOUBTS;
   size_t n = 0;
   if (p->reader.runs.count <= 1)
     return;
@@ -368,7 +365,7 @@ static void look_at_output(struct poolcmp_options *o, FILE *out) {
   struct winsize size;
   if (terminal && !o->width_set && ioctl(fd, TIOCGWINSZ, &size) == 0)
     o->render.width = size.ws_col;
-  o->render.verdicts = o->margin_set || o->table.twin;
+  o->render.verdicts = o->margin_set || o->gate || o->table.twin;
   o->render.exact_p =
       o->table.ci || o->table.paired || o->table.correct != CORRECT_NONE || o->render.verdicts;
 }

@@ -142,6 +142,8 @@ void format_doubts(unsigned doubts, const char *separator, char out[RENDER_TEXT]
       {DOUBT_BOUND, "bound"},
       {DOUBT_TWIN, "twin"},
       {DOUBT_OTHER_RUN, "other-run"},
+      {DOUBT_HOST_SPEED, "host-speed"},
+      {DOUBT_FEW_OPS, "few-ops"},
   };
   size_t n = 0;
   out[0] = 0;

@@ -54,6 +54,9 @@ const char *verdict_word(const struct table *t, const struct comparison *c);
 /* "faster", "less", "higher": what a significant change is, by its sign and the unit. */
 const char *direction_word(const struct table *t, const struct comparison *c);
 
+/* Doubts that are said once for all rows, not with each. */
+#define HIDDEN_DOUBTS (DOUBT_ONE_PROCESS | DOUBT_TOO_FEW | DOUBT_OTHER_RUN)
+
 /* Names of the set bits of enum doubt, joined by `separator`. */
 void format_doubts(unsigned doubts, const char *separator, char out[RENDER_TEXT]);
 

@@ -65,13 +65,11 @@ static void put_comparison(const struct table_set *set, const struct table *t,
   put_named(out, "base_center", c->base_center);
   put_named(out, "center", c->center);
   put_named(out, "ratio", c->base_center != 0 ? c->center / c->base_center : NAN);
-  if (set->options.ci && !c->exact) {
-    fputs(",\"delta\":{\"estimate\":", out);
-    put_number(out, c->delta.center);
-    put_named(out, "lo", c->delta.lo);
-    put_named(out, "hi", c->delta.hi);
-    fprintf(out, ",\"kind\":\"%s\"}", c->absolute ? "absolute" : "relative");
-  }
+  fputs(",\"delta\":{\"estimate\":", out);
+  put_number(out, c->shift.center);
+  put_named(out, "lo", c->shift.lo);
+  put_named(out, "hi", c->shift.hi);
+  fprintf(out, ",\"kind\":\"%s\"}", c->absolute ? "absolute" : "relative");
   put_named(out, "p", tested ? c->p : NAN);
   put_named(out, "p_adjusted", tested ? c->p_adjusted : NAN);
   fprintf(out, ",\"p_exact\":%s,\"significant\":%s", c->p_exact ? "true" : "false",

@@ -106,8 +106,7 @@ static void put_center(struct md_table *m, const struct table_cell *c, struct sc
 /* What a row should be read with care for. */
 static const char *doubts_text(struct md_table *m, unsigned doubts) {
   char text[RENDER_TEXT];
-  format_doubts(doubts & ~(unsigned)(DOUBT_ONE_PROCESS | DOUBT_TOO_FEW | DOUBT_OTHER_RUN), ", ",
-                text);
+  format_doubts(doubts & ~(unsigned)HIDDEN_DOUBTS, ", ", text);
   if (!*text)
     return "";
   char *kept = arena_printf(m->arena, " (%s)", text);
@@ -351,6 +350,11 @@ static void write_family(const struct table_set *set, FILE *out) {
             set->family, set->options.alpha, (double)set->family * set->options.alpha);
   if (set->other_run)
     fputs("\nThe columns were measured in different runs, at different times.\n", out);
+  if (set->one_process)
+    fprintf(out,
+            "\n%zu of %zu comparisons have many values of one process (-count): what differs may "
+            "be the process, not the code.\n",
+            set->one_process, set->compared);
 }
 
 bool render_markdown(const struct table_set *set, const struct render_options *o, FILE *out) {

@@ -157,7 +157,7 @@ static void add_estimate(struct page *p, const struct comparison *c, struct scal
 
 static void add_verdict(struct page *p, const struct comparison *c) {
   char effect[40] = "", needed[40] = "";
-  if (!isnan(c->smallest_effect))
+  if (isfinite(c->smallest_effect))
     snprintf(effect, sizeof effect, "sees %.1f%%", 100 * c->smallest_effect);
   if (c->verdict == VERDICT_UNDECIDED && c->needed)
     snprintf(needed, sizeof needed, "needs n=%zu", c->needed);

@@ -31,25 +31,16 @@ static void put_count(FILE *out, size_t n) {
   fprintf(out, ",%zu", n);
 }
 
-/* A ratio of centers where -ci made no estimate of its own. */
-static double delta_of(const struct table_set *set, const struct comparison *c) {
-  if (set->options.ci)
-    return c->delta.center;
-  if (c->center == c->base_center)
-    return 0;
-  return c->base_center == 0 ? NAN : c->center / c->base_center - 1;
-}
-
 static void put_comparison(const struct table_set *set, const struct table *t,
                            const struct table_cell *cell, FILE *out) {
   const struct comparison *c = &cell->comparison;
   put_text(out, t->columns[0].label);
   put_count(out, c->n_base);
   put_number(out, c->base_center);
-  put_number(out, delta_of(set, c));
-  put_number(out, set->options.ci ? c->delta.lo : NAN);
-  put_number(out, set->options.ci ? c->delta.hi : NAN);
-  put_text(out, set->options.ci && c->absolute ? "absolute" : "relative");
+  put_number(out, c->shift.center);
+  put_number(out, c->shift.lo);
+  put_number(out, c->shift.hi);
+  put_text(out, c->absolute ? "absolute" : "relative");
   put_text(out, c->exact ? "exact" : set->options.paired ? "signed-rank" : "mann-whitney");
   put_number(out, c->exact ? NAN : c->p);
   put_number(out, c->exact ? NAN : c->p_adjusted);

@@ -4,7 +4,11 @@
  */
 #include "comparer/sort.h"
 
+#include <string.h>
+
 #define SHORT_RUN 16
+#define SPREAD_MIN 64 /* from here to SPREAD_MAX samples are spread over buckets first */
+#define SPREAD_MAX 512
 
 static void insertion_sort(double *x, size_t n) {
   for (size_t i = 1; i < n; i++) {
@@ -95,6 +99,39 @@ static void quick_sort(double *x, size_t n, unsigned bad) {
   insertion_sort(x, n);
 }
 
+/*
+ * Puts the values into n buckets of equal width and sorts those with more than a few; samples of
+ * one benchmark spread evenly enough that this halves the time. What lies in one bucket because
+ * the values are skewed costs what quicksort costs.
+ */
+static void spread_sort(double *x, size_t n, unsigned bad) {
+  double lo = x[0], hi = x[0], sorted[SPREAD_MAX];
+  unsigned short bucket[SPREAD_MAX], end[SPREAD_MAX + 1] = {0};
+  for (size_t i = 1; i < n; i++) {
+    lo = x[i] < lo ? x[i] : lo;
+    hi = x[i] > hi ? x[i] : hi;
+  }
+  double scale = (double)(n - 1) / (hi - lo);
+  if (!(scale > 0 && scale < 1e300)) { /* all equal, or their distance is no normal number */
+    quick_sort(x, n, bad);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    size_t b = (size_t)((x[i] - lo) * scale);
+    bucket[i] = (unsigned short)(b < n ? b : n - 1);
+    end[bucket[i] + 1]++;
+  }
+  for (size_t b = 1; b <= n; b++)
+    end[b] = (unsigned short)(end[b] + end[b - 1]);
+  for (size_t i = 0; i < n; i++)
+    sorted[end[bucket[i]]++] = x[i];
+  for (size_t b = 0, start = 0; b < n; start = end[b++])
+    if (end[b] - start > SHORT_RUN)
+      quick_sort(sorted + start, end[b] - start, bad);
+  memcpy(x, sorted, n * sizeof *x);
+  insertion_sort(x, n); /* no value is farther from its place than its bucket is wide */
+}
+
 void sort_doubles(double *x, size_t n) {
   size_t sorted = 1;
   while (sorted < n && x[sorted - 1] <= x[sorted])
@@ -104,5 +141,8 @@ void sort_doubles(double *x, size_t n) {
   unsigned bad = 0;
   for (size_t k = n; k; k >>= 1)
     bad += 2;
-  quick_sort(x, n, bad);
+  if (n >= SPREAD_MIN && n <= SPREAD_MAX)
+    spread_sort(x, n, bad);
+  else
+    quick_sort(x, n, bad);
 }

@@ -125,6 +125,7 @@ static struct analysis_options analysis_options(const struct maker *m, const str
                                    .confidence = o->confidence,
                                    .exact = t->exact,
                                    .ci = o->ci,
+                                   .verdicts = o->verdicts,
                                    .paired = o->paired,
                                    .correct = o->correct,
                                    .margin = o->margin,
@@ -502,6 +503,7 @@ static void count_findings(struct table_set *set) {
       if (!c->compared)
         continue;
       set->other_run = set->other_run || c->comparison.doubts & DOUBT_OTHER_RUN;
+      set->one_process += (c->comparison.doubts & DOUBT_ONE_PROCESS) && !c->comparison.exact;
       set->regressions += (t->in_family || t->exact) && c->comparison.verdict == VERDICT_SLOWER;
     }
   }

@@ -15,6 +15,7 @@ enum table_sort { SORT_NONE, SORT_DELTA, SORT_NAME, SORT_P };
 struct table_options {
   double alpha, confidence, margin;
   bool ci, paired;
+  bool verdicts; /* estimate, interval and verdict of every comparison, whatever ci says */
   enum correction correct;
   const char *const *exact_units; /* as in the tables or as in the input */
   size_t exact_unit_count;
@@ -82,6 +83,7 @@ struct table_set {
   size_t incomplete_rows; /* rows without a cell in the base or in a column */
   double best_min_p;      /* the smallest p that any row of the family could give; 1 without */
   bool other_run;         /* some column was measured in another run than the base */
+  size_t one_process;     /* comparisons of many values of one process */
 };
 
 struct table_error {
