@@ -58,7 +58,7 @@ bool stats_mwu(struct stats_work *w, const double *x, size_t nx, const double *y
   *out = (struct stats_mwu){.u1 = (double)order.u2 / 2, .p = 1};
 
   bool tied = order.groups < nx + ny;
-  out->all_equal = order.groups == 1 && tied;
+  out->all_equal = order.groups == 1;
   out->exact = mwu_null_fits(nx, ny, tied);
   if (nx == 0 || ny == 0 || out->all_equal)
     return true;

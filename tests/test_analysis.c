@@ -152,6 +152,20 @@ static void zeros_are_compared_by_difference(void **state) {
   assert_true(c.absolute && c.delta.center == 102.5);
 }
 
+/* One 0 among values of 100: the margin of 3 % is one of 3 in these units. */
+static void margin_of_differences_is_relative_to_the_base(void **state) {
+  struct fixture a, b;
+  double v[10];
+  around(&b, 101);
+  around(&a, 100);
+  memcpy(v, a.values, sizeof v);
+  v[4] = 0;
+  fixture_set(&a, v, 10);
+  struct comparison c = compare(*state, &a, &b, &defaults);
+  assert_true(c.absolute && c.delta.lo > 0 && c.delta.hi < 3);
+  assert_int_equal(c.verdict, VERDICT_SAME);
+}
+
 static void constant_samples_are_the_same(void **state) {
   struct fixture a, b;
   fixture_set(&a, (double[]){7, 7, 7, 7}, 4);
@@ -254,6 +268,13 @@ static void pairs_see_through_the_drift(void **state) {
   assert_close(c.delta.center, 0.1035, 1e-4);
   assert_true(c.delta.lo > 0.1 && c.delta.hi < 0.108);
   assert_int_equal(c.verdict, VERDICT_SLOWER);
+  fixture_set(&b, y, 5); /* five pairs: p = 2 / 32 at best */
+  fixture_run(&b, 1);
+  fixture_set(&a, x, 5);
+  fixture_run(&a, 1);
+  c = compare(*state, &a, &b, paired_options());
+  assert_true(c.delta.lo == -INFINITY && c.delta.hi == INFINITY && c.doubts & DOUBT_TOO_FEW);
+  assert_int_equal(c.verdict, VERDICT_UNDECIDED);
 }
 
 /* Values in another file order, with their origins: the same pairs. */
@@ -308,6 +329,9 @@ static void rounds_of_different_runs_never_pair(void **state) {
   struct fixture a, b;
   around(&a, 100);
   around(&b, 100);
+  fixture_run(&a, 0); /* origins without a run */
+  fixture_run(&b, 0);
+  assert_refused(*state, &a, &b, "no round holds both");
   fixture_run(&a, 1);
   assert_refused(*state, &a, &b, "no round holds both");
   fixture_run(&b, 2);
@@ -552,6 +576,32 @@ static void trend_against_measured_order(void **state) {
   assert_false(doubts(&f) & DOUBT_TREND);
 }
 
+/*
+ * Eight in order: S = 28, z = 27 / sqrt(8 x 7 x 21 / 18) = 3.34, p = 0.0008. One pair exchanged:
+ * S = 26, z = 3.09, p = 0.002.
+ */
+static void trend_needs_one_in_a_thousand(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_set(&f, (double[]){1, 2, 3, 4, 5, 6, 7, 8}, 8);
+  fixture_run(&f, 1);
+  assert_int_equal(doubts(&f), DOUBT_TREND);
+  fixture_set(&f, (double[]){1, 2, 3, 5, 4, 6, 7, 8}, 8);
+  fixture_run(&f, 1);
+  assert_int_equal(doubts(&f), 0);
+  /* Nine, two pairs exchanged: S = 32, 32 / sqrt(92) = 3.34 but (32 - 1) / sqrt(92) = 3.23. */
+  fixture_set(&f, (double[]){1, 3, 2, 4, 5, 7, 6, 8, 9}, 9);
+  fixture_run(&f, 1);
+  assert_int_equal(doubts(&f), 0);
+  /* A step: S = 64, variance (16 x 15 x 37 - 2 x 8 x 7 x 21) / 18 = 362.7, z = 3.31. */
+  double step[16];
+  for (int i = 0; i < 16; i++)
+    step[i] = i < 8 ? 100 : 101;
+  fixture_set(&f, step, 16);
+  fixture_run(&f, 1);
+  assert_int_equal(doubts(&f), DOUBT_TREND);
+}
+
 static void two_modes_are_seen_when_they_matter(void **state) {
   (void)state;
   struct fixture f;
@@ -609,6 +659,9 @@ static void runs_that_only_one_side_took_part_in(void **state) {
   for (size_t i = 0; i < 10; i++)
     a.origins[i].run = b.origins[9 - i].run = i % 2 + 1;
   assert_false(compare(*state, &a, &b, &defaults).doubts & DOUBT_OTHER_RUN);
+  a.origins[9].run = 3;
+  assert_true(compare(*state, &a, &b, &defaults).doubts & DOUBT_OTHER_RUN);
+  assert_true(compare(*state, &b, &a, &defaults).doubts & DOUBT_OTHER_RUN);
 }
 
 static int setup(void **state) {
@@ -627,6 +680,7 @@ int main(void) {
       cmocka_unit_test(interval_is_relative_and_brackets_the_estimate),
       cmocka_unit_test(unbounded_interval_decides_nothing),
       cmocka_unit_test(zeros_are_compared_by_difference),
+      cmocka_unit_test(margin_of_differences_is_relative_to_the_base),
       cmocka_unit_test(constant_samples_are_the_same),
       cmocka_unit_test(exact_units_have_a_difference_and_no_p),
       cmocka_unit_test(nothing_to_compare_with),
@@ -646,6 +700,7 @@ int main(void) {
       cmocka_unit_test(flags_become_doubts),
       cmocka_unit_test(several_values_of_one_process),
       cmocka_unit_test(trend_against_measured_order),
+      cmocka_unit_test(trend_needs_one_in_a_thousand),
       cmocka_unit_test(two_modes_are_seen_when_they_matter),
       cmocka_unit_test(outliers_beyond_the_far_fences),
       cmocka_unit_test(runs_that_only_one_side_took_part_in),

@@ -76,6 +76,8 @@ static void too_few_samples_bound_nothing(void **state) {
   assert_estimate(shift(*state, x, 4, y, 4, 0.95), 10, 7, 13, 0);
   assert_estimate(shift(*state, x, 4, y, 4, 1), 10, -INFINITY, INFINITY, 0);
   assert_estimate(shift(*state, x, 1, y, 1, 0.95), 10, -INFINITY, INFINITY, 0);
+  const double tied[] = {1, 1, 2};
+  assert_estimate(shift(*state, tied, 3, y, 3, 0.95), 11, -INFINITY, INFINITY, 0);
   /* 2 / 2^5 = 0.0625, 2 / 2^6 = 0.03125. */
   const double d[] = {6, 1, 2, 5, 3, 4};
   assert_estimate(paired(*state, d, 5, 0.95), 3.5, -INFINITY, INFINITY, 0);
@@ -316,31 +318,31 @@ static void interval_and_test_agree(void **state) {
 }
 
 /*
- * 100 a side: mu = 5000, sigma = sqrt(100 x 100 x 201 / 12) = 409.27; 5000 - 0.5 - 1.95996 sigma
- * = 4197.3, so bounds are the 4198th differences from each end. 100 pairs: mu = 2525, sigma =
- * sqrt(100 x 101 x 201 / 24) = 290.84; 2525 - 0.5 - 1.95996 sigma = 1954.5: the 1955th of 5050.
+ * 75 a side: mu = 2812.5, sigma = sqrt(75 x 75 x 151 / 12) = 266.05; 2812.5 - 0.5 - 1.95996 sigma
+ * = 2290.55, so bounds are the 2291st differences from each end. 68 pairs: mu = 1173, sigma =
+ * sqrt(68 x 69 x 137 / 24) = 163.66; 1173 - 0.5 - 1.95996 sigma = 851.73: the 852nd of 2346. Both
+ * would be one more without the half step.
  */
 static void normal_ranks_of_large_samples(void **state) {
-  static double x[100], y[100], all[10000];
+  static double x[75], y[75], all[5625];
   unsigned long long seed = 19;
-  for (size_t i = 0; i < 100; i++) {
+  for (size_t i = 0; i < 75; i++) {
     x[i] = (double)i * 1000 + facts_random(&seed, 1000);
     y[i] = (double)i * 900 + facts_random(&seed, 900);
   }
   size_t n = 0;
-  for (size_t i = 0; i < 100; i++)
-    for (size_t j = 0; j < 100; j++)
+  for (size_t i = 0; i < 75; i++)
+    for (size_t j = 0; j < 75; j++)
       all[n++] = y[j] - x[i];
   facts_sort(all, n);
-  assert_estimate(shift(*state, x, 100, y, 100, 0.95), (all[4999] + all[5000]) / 2, all[4197],
-                  all[10000 - 4198], 0);
+  assert_estimate(shift(*state, x, 75, y, 75, 0.95), all[2812], all[2290], all[5625 - 2291], 0);
   n = 0;
-  for (size_t i = 0; i < 100; i++)
-    for (size_t j = i; j < 100; j++)
+  for (size_t i = 0; i < 68; i++)
+    for (size_t j = i; j < 68; j++)
       all[n++] = (x[i] + x[j]) / 2;
   facts_sort(all, n);
-  assert_estimate(paired(*state, x, 100, 0.95), (all[2524] + all[2525]) / 2, all[1954],
-                  all[5050 - 1955], 0);
+  assert_estimate(paired(*state, x, 68, 0.95), (all[1172] + all[1173]) / 2, all[851],
+                  all[2346 - 852], 0);
 }
 
 /* 80 zeros of 100 (Pratt): ranks 81 .. 100, all positive. W = 1810, sigma^2 = sum r^2 / 4. */
