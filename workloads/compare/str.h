@@ -48,9 +48,9 @@ static inline int str_order(const struct str *a, const struct str *b) {
   return c ? c : (a->len > b->len) - (a->len < b->len);
 }
 
-/* Bytes to allocate for `len` bytes of text: whole words, at least one. */
+/* Bytes to allocate for `len` bytes of text that is written out: whole words, at least two. */
 static inline size_t text_bytes(size_t len) {
-  return len ? (len + 7) & ~(size_t)7 : 8;
+  return len <= 16 ? 16 : (len + 7) & ~(size_t)7;
 }
 
 #endif

@@ -416,20 +416,34 @@ static struct map_walk *walk_new(struct op *op, const struct typed_value *m) {
   return w;
 }
 
-static bool visit_typed_entry(struct op *op, struct map_walk *w, struct typed_value *view,
-                              map_visitor *visit, void *context) {
+/* An entry of a typed map in a record of its own, with a view set to its value. */
+static struct map_entry *entry_open(struct op *op, const struct map_walk *w, size_t i,
+                                    struct typed_value *view) {
   struct map_entry *e = op_alloc(op, sizeof *e);
   if (!e)
-    return false;
-  size_t i = w->next++;
-  bool ok = entry_box(op, e, &w->map->keys[i], element_at(w->map, w->elements, i), w->elements);
-  if (ok) {
-    ok = typed_set(op, view, e->type, e->value) &&
-         visit(context, e->key, (struct value){FORM_TYPED, view});
-    typed_value_clear(view);
+    return NULL;
+  if (entry_box(op, e, &w->map->keys[i], element_at(w->map, w->elements, i), w->elements)) {
+    if (typed_set(op, view, e->type, e->value))
+      return e;
     entry_free(e);
   }
   heap_free(e, sizeof *e);
+  return NULL;
+}
+
+static void entry_close(struct map_entry *e, struct typed_value *view) {
+  typed_value_clear(view);
+  entry_free(e);
+  heap_free(e, sizeof *e);
+}
+
+static bool visit_typed_entry(struct op *op, struct map_walk *w, struct typed_value *view,
+                              map_visitor *visit, void *context) {
+  struct map_entry *e = entry_open(op, w, w->next++, view);
+  if (!e)
+    return false;
+  bool ok = visit(context, e->key, (struct value){FORM_TYPED, view});
+  entry_close(e, view);
   return ok;
 }
 
@@ -534,38 +548,45 @@ static bool zip_structs(struct zip *z, const struct typed_value *l, const struct
   return ok;
 }
 
-/* One key of the left map, boxed on both sides when the right one has it. */
-static bool zip_typed_entry(struct zip *z, struct map_walk *w, struct map_walk *other,
+/* A look-up in a typed map takes a copy of the key, of the map's own key type. */
+static bool find_boxed(struct op *op, const struct map_walk *w, const struct str *key,
+                       size_t *index) {
+  struct str *boxed = op_alloc(op, sizeof *boxed);
+  if (!boxed)
+    return false;
+  *boxed = *key;
+  *index = typed_map_index(w->map, boxed);
+  heap_free(boxed, sizeof *boxed);
+  return true;
+}
+
+/* The right side of an entry whose left side is `l`; passes both on. */
+static bool zip_found(struct zip *z, const struct map_walk *other, const struct map_entry *l,
+                      struct typed_value *lv, struct typed_value *rv) {
+  size_t index;
+  struct map_entry *r = NULL;
+  if (!find_boxed(z->op, other, l->key, &index))
+    return false;
+  if (index != NOT_FOUND && !(r = entry_open(z->op, other, index, rv)))
+    return false;
+  *z->entry = (struct zip_entry){
+      .key = *l->key,
+      .lhs = {FORM_TYPED, lv},
+      .rhs = {r ? FORM_TYPED : FORM_NONE, r ? rv : NULL},
+  };
+  bool ok = z->visit(z->context, z->entry);
+  if (r)
+    entry_close(r, rv);
+  return ok;
+}
+
+static bool zip_typed_entry(struct zip *z, struct map_walk *w, const struct map_walk *other,
                             struct typed_value *lv, struct typed_value *rv) {
-  struct op *op = z->op;
-  struct map_entry *l = op_alloc(op, sizeof *l), r;
+  struct map_entry *l = entry_open(z->op, w, w->next++, lv);
   if (!l)
     return false;
-  size_t i = w->next++;
-  const struct str *key = &w->map->keys[i];
-  const void *found = typed_map_find(other->map, other->elements, key);
-  bool ok = entry_box(op, l, key, element_at(w->map, w->elements, i), w->elements);
-  bool boxed = ok;
-  ok = ok && typed_set(op, lv, l->type, l->value);
-  bool both = ok && found && entry_box(op, &r, key, found, other->elements);
-  ok = ok && (!found || (both && typed_set(op, rv, r.type, r.value)));
-  if (ok) {
-    *z->entry = (struct zip_entry){
-        .key = *l->key,
-        .lhs = {FORM_TYPED, lv},
-        .rhs = {found ? FORM_TYPED : FORM_NONE, found ? rv : NULL},
-    };
-    ok = z->visit(z->context, z->entry);
-  }
-  if (both) {
-    typed_value_clear(rv);
-    entry_free(&r);
-  }
-  if (boxed) {
-    typed_value_clear(lv);
-    entry_free(l);
-  }
-  heap_free(l, sizeof *l);
+  bool ok = zip_found(z, other, l, lv, rv);
+  entry_close(l, lv);
   return ok;
 }
 
