@@ -3,7 +3,7 @@
  *
  *     poolbench worker --case NAME --strategy SPEC --threads N --cpu-map LIST --window NS
  *         --limit NS --discipline D --seed S --fd FD [--object FILE] [--counters LIST]
- *         [--expect-allocator NAME] [--join] [--warmup-limit NS]
+ *         [--expect-allocator NAME] [--options TEXT] [--warmup-limit NS] [--join]
  *
  * --cpu-map holds one CPU number a thread, in thread order ("0,1,0,1"), or "none"; the runner
  * made it with hwloc (placement.h), so that a worker loads no topology. --window is the length the
@@ -31,6 +31,7 @@ struct cell {
   enum discipline discipline;
   uint64_t seed;
   const char *object_file;      /* NULL: none */
+  const char *options;          /* the workload's own, "key=value,..."; NULL: defaults */
   const char *counters;         /* comma separated events, NULL: the default set, "": none */
   const char *expect_allocator; /* NULL, or the allocator the process must prove it has */
   bool join;

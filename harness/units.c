@@ -89,7 +89,7 @@ static double available_ns(const struct measurement *m) {
  */
 static bool foreign_percent(const struct measurement *m, const struct sums *s, double *percent) {
   double available = available_ns(m);
-  double gap = available - s->cpu_ns - (double)m->harness_cpu_ns;
+  double gap = available - (double)m->process_cpu_ns;
   bool blocks =
       s->has_delay ? s->blocked_ns > BLOCKS_SHARE * s->span_ns : s->voluntary > 2.0 * m->threads;
   gap = gap > 0 ? gap : 0;

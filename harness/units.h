@@ -28,7 +28,8 @@ struct measurement {
   uint64_t ops, elapsed_ns; /* release to the end of the last op */
   unsigned threads, cpus;   /* CPUs that the threads can use at once */
   const struct thread_reading *thread;
-  uint64_t harness_cpu_ns; /* CPU time of the harness's own thread meanwhile */
+  uint64_t process_cpu_ns; /* CPU time of all threads meanwhile, the harness's and the workload's
+                              own too */
   struct heap_counts heap_start, heap_end;
   struct pool_stats pool_start, pool_end;
   uint64_t live_peak; /* bytes */

@@ -154,6 +154,7 @@ static bool open_workload(struct worker *w) {
       .discipline = cell->discipline,
       .threads = cell->threads,
       .seed = cell->seed,
+      .options = cell->options,
       .why = why,
       .why_size = sizeof why,
   };
@@ -366,8 +367,15 @@ static void look_at_live(void *context) {
   w->m.live_peak = live > w->m.live_peak ? live : w->m.live_peak;
 }
 
+/* The workload's own threads hold no scope and have done what the measuring ones left to them. */
+static void settle(struct worker *w) {
+  if (w->target->workload->settle)
+    w->target->workload->settle(w->state);
+}
+
 /* Snapshots while all threads are parked; run-queue delay of a thread that sleeps is exact. */
 static void before(struct worker *w) {
+  settle(w);
   for (unsigned i = 0; i < w->cell->threads; i++) {
     struct thread_reading *r = &w->seats[i].reading;
     r->has_delay = os_run_delay_ns(team_member(w->team, i)->tid, &r->delay_start_ns);
@@ -382,7 +390,8 @@ static void before(struct worker *w) {
 static void after(struct worker *w, const struct team_result *result, uint64_t cpu_ns) {
   struct measurement *m = &w->m;
   uint64_t throttled, steal;
-  m->harness_cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+  m->process_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+  settle(w);
   heap_total(&m->heap_end);
   look_at_live(w);
   w->target->strategy->stats(w->pool, &m->pool_end);
@@ -410,7 +419,7 @@ static bool measure(struct worker *w) {
       .tick = look_at_live,
   };
   before(w);
-  uint64_t cpu_ns = clock_thread_cpu_ns();
+  uint64_t cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
   if (!run(w, &phase, &result))
     return false;
   after(w, &result, cpu_ns);

@@ -86,6 +86,7 @@ static bool set_seed(struct command *c, const char *text, struct error *e) {
 TEXT_OPTION(case, cell.case_name)
 TEXT_OPTION(strategy, cell.strategy)
 TEXT_OPTION(object, cell.object_file)
+TEXT_OPTION(options, cell.options)
 TEXT_OPTION(counters, cell.counters)
 TEXT_OPTION(allocator, cell.expect_allocator)
 TEXT_OPTION(cpu_map, cpu_map)
@@ -107,6 +108,7 @@ static const struct {
     {"--seed", set_seed},
     {"--fd", set_fd},
     {"--object", set_object},
+    {"--options", set_options},
     {"--counters", set_counters},
     {"--expect-allocator", set_allocator},
 };

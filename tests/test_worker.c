@@ -34,6 +34,8 @@ static struct {
   bool fail_thread_open;
   unsigned own_threads_seen;
   void *leaked;
+  unsigned settled;
+  const char *options;
 } book;
 
 struct workload_state {
@@ -43,6 +45,7 @@ struct workload_state {
 static enum kind_of_op wanted;
 
 static bool fake_open(const struct workload_setup *setup, struct workload_state **state) {
+  book.options = setup->options;
   if (book.fail_open) {
     snprintf(setup->why, setup->why_size, "%s", book.fail_open);
     return false;
@@ -132,6 +135,11 @@ static void fake_series(struct workload_thread *t, series_emit *emit, void *cont
     emit(context, &(struct series_mark){.phase = "idle"});
 }
 
+static void fake_settle(struct workload_state *state) {
+  (void)state;
+  book.settled++;
+}
+
 static const struct workload fake = {
     .name = "fake",
     .open = fake_open,
@@ -140,6 +148,7 @@ static const struct workload fake = {
     .thread_open = fake_thread_open,
     .thread_close = fake_thread_close,
     .run = fake_run,
+    .settle = fake_settle,
     .series = fake_series,
 };
 
@@ -323,6 +332,18 @@ static struct pool *refuse_to_open(const struct kind *kinds, size_t kind_count,
   (void)kind_count;
   snprintf(config->why, config->why_size, "cap \"x\": not a number");
   return NULL;
+}
+
+/* A consumer of the workload may lag behind when its measuring threads are done. */
+static void the_workload_settles_before_each_snapshot(void **state) {
+  (void)state;
+  struct cell cell = cell_of(1);
+  struct sample s;
+  cell.options = "size=7";
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_int_equal(book.settled, 2);
+  assert_string_equal(book.options, "size=7");
+  sample_free(&s);
 }
 
 static void the_pool_is_opened_for_all_threads(void **state) {
@@ -664,6 +685,7 @@ int main(void) {
       RESET(a_failing_op_is_an_error_with_its_reason),
       RESET(what_does_not_open_says_why),
       RESET(the_pool_is_opened_for_all_threads),
+      RESET(the_workload_settles_before_each_snapshot),
       RESET(leaks_are_errors_when_joined),
       RESET(the_limit_gives_a_bound),
       RESET(too_few_ops_are_flagged),
