@@ -29,31 +29,23 @@ static void add(struct series *s, const char *phase, const char *unit, double va
     sample_set_error(s->sample, "series: cannot add %s: twice, or out of memory", name);
 }
 
-static void add_held(struct series *s, const char *phase, uint64_t live) {
-  char why[160], name[NAME_MAX_BYTES];
-  uint64_t bytes;
-  if (allocator_system_bytes(s->allocator, &bytes, why, sizeof why)) {
-    add(s, phase, "heap-held-B", bytes > live ? (double)(bytes - live) : 0);
-    return;
-  }
-  unit_name(name, phase, "heap-held-B");
-  s->failed = s->failed || !sample_add_missing(s->sample, name, why);
-}
-
 /* All readings come before the first sample_add, which allocates. */
 void series_mark_add(void *context, const struct series_mark *mark) {
   struct series *s = context;
   struct heap_counts counts;
   struct pool_held held;
-  uint64_t now = clock_wall_ns(), rss = 0;
+  char why[160], name[NAME_MAX_BYTES];
+  uint64_t now = clock_wall_ns(), rss = 0, bytes = 0;
   heap_total(&counts);
   uint64_t live = heap_live(&counts);
   s->strategy->held(s->pool, &held);
   bool has_rss = os_rss_now("", &rss);
-  add_held(s, mark->phase, live);
+  bool has_bytes = allocator_system_bytes(s->allocator, &bytes, why, sizeof why);
   add(s, mark->phase, "time-ns", (double)(now - s->start_ns));
   add(s, mark->phase, "live-B", (double)live);
   add(s, mark->phase, "pooled-B", (double)held.bytes);
+  if (has_bytes)
+    add(s, mark->phase, "heap-held-B", bytes > live ? (double)(bytes - live) : 0);
   if (has_rss)
     add(s, mark->phase, "rss-B", (double)rss);
   if (mark->ops > 0)
@@ -62,4 +54,7 @@ void series_mark_add(void *context, const struct series_mark *mark) {
     add(s, mark->phase, "stall-ns", (double)mark->stall_ns);
   if (mark->owners > 0)
     add(s, mark->phase, "B/owner", (double)live / (double)mark->owners);
+  unit_name(name, mark->phase, "heap-held-B");
+  if (!has_bytes && !s->failed)
+    s->failed = !sample_add_missing(s->sample, name, why);
 }
