@@ -11,6 +11,8 @@ static void list_cases(const struct workload *w) {
   printf("\nsuite %s: %s\n", w->name, w->summary);
   for (const struct workload_case *c = w->cases; c->name; c++)
     printf("  %-32s %s%s\n", c->name, c->what, c->flags & CASE_HIDDEN ? " (only by its name)" : "");
+  for (const struct strategy_option *o = w->options; o && o->key; o++)
+    printf("    --set %s=%-12s %s (%s)\n", o->key, o->values, o->what, o->fallback);
 }
 
 static void list_strategies(void) {

@@ -213,6 +213,7 @@ TEXT_OPTION(base, "base", "malloc")
 TEXT_OPTION(cpuset, "cpuset", "0-3,8")
 TEXT_OPTION(out, "out", "DIR")
 TEXT_OPTION(preset, "preset", "k8s-freelists")
+TEXT_OPTION(set, "set", "handlers=100,names=50")
 
 static bool set_counters(struct options *o, const char *value, struct error *e) {
   (void)e;
@@ -260,6 +261,7 @@ static const struct option_def definitions[] = {
     {"seed", ARGUMENT_VALUE, set_seed},
     {"resume", ARGUMENT_OPTIONAL, set_resume},
     {"preset", ARGUMENT_VALUE, set_preset},
+    {"set", ARGUMENT_VALUE, set_set},
     {"counters", ARGUMENT_VALUE, set_counters},
     {"quick", ARGUMENT_NONE, set_quick},
     {"twin", ARGUMENT_NONE, set_twin},
@@ -345,6 +347,7 @@ void options_help(FILE *out) {
         "  --allocators LIST   glibc,jemalloc,gperftools,mimalloc,tbbmalloc,LABEL=/x.so or all\n"
         "  --object FILE       compare your own Pod, Node or Endpoints (kubectl get -o json)\n"
         "  --preset NAME       replay a published comparison: k8s-freelists\n"
+        "  --set KEY=VALUE,..  settings of cases that have some, as `poolbench list` shows them\n"
         "  --quick             done within 40 s, decides less\n"
         "  --rounds N          samples a cell (10); --sweep-rounds N: in the sweep (6, 0: none)\n"
         "  --window TIME       length of a sample's measured part (200ms)\n"

@@ -56,7 +56,7 @@ static bool add_case(struct plan *p, const struct workload *w, const struct work
                      const char *object, struct error *e) {
   if (!grow((void **)&p->cases, p->case_count, sizeof *p->cases, e))
     return false;
-  p->cases[p->case_count++] = (struct plan_case){w, c, object};
+  p->cases[p->case_count++] = (struct plan_case){.workload = w, .info = c, .object = object};
   return true;
 }
 
@@ -169,6 +169,50 @@ static bool add_objects(struct plan *p, const struct options *o, const char *sui
                             o->objects[0], suite);
 }
 
+static bool has_setting(const struct workload *w, const char *key, size_t length) {
+  for (const struct strategy_option *k = w->options; k && k->key; k++)
+    if (strlen(k->key) == length && strncmp(k->key, key, length) == 0)
+      return true;
+  return false;
+}
+
+/* Gives one KEY=VALUE of --set to the cases that know it. Returns how many did; -1: no memory. */
+static int give_setting(struct plan *p, const char *setting) {
+  int taken = 0;
+  for (size_t i = 0; i < p->case_count; i++) {
+    struct plan_case *c = &p->cases[i];
+    if (!(c->info->flags & CASE_SERIES) ||
+        !has_setting(c->workload, setting, strcspn(setting, "=")))
+      continue;
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s%s", c->options ? c->options : "", c->options ? "," : "", setting) <
+        0)
+      return -1;
+    free(c->options);
+    c->options = longer;
+    taken++;
+  }
+  return taken;
+}
+
+/* Every setting must reach a case, so that a typo is not a run with the defaults. */
+static bool give_settings(struct plan *p, const char *settings, struct error *e) {
+  char *copy = strdup(settings), *rest = copy, *setting;
+  bool ok = copy || out_of_memory(e);
+  while (ok && (setting = strsep(&rest, ",")) != NULL) {
+    int taken = strchr(setting, '=') ? give_setting(p, setting) : 0;
+    if (taken < 0)
+      ok = out_of_memory(e);
+    else if (taken == 0)
+      ok = error_set(e, EXIT_USAGE,
+                     "--set %s: \"%s\" is no KEY=VALUE of a chosen case; `poolbench list` shows "
+                     "which cases have settings",
+                     settings, setting);
+  }
+  free(copy);
+  return ok;
+}
+
 static bool choose_cases(struct plan *p, const struct options *o, struct error *e) {
   const char *patterns = p->preset ? p->preset->cases : o->cases;
   const char *suite = o->suite ? o->suite : patterns ? "all" : "compare";
@@ -184,7 +228,9 @@ static bool choose_cases(struct plan *p, const struct options *o, struct error *
   if (p->preset && p->case_count == 0)
     return error_set(e, EXIT_USAGE, "--preset %s needs the workload %s, which this build lacks",
                      p->preset->name, p->preset->workload);
-  return !patterns || p->preset || check_patterns(p, patterns, suite, e);
+  if (patterns && !p->preset && !check_patterns(p, patterns, suite, e))
+    return false;
+  return !o->set || give_settings(p, o->set, e);
 }
 
 /* --- arms -------------------------------------------------------------------------------- */
@@ -450,10 +496,11 @@ static bool add_cell(struct plan *p, const struct plan_cell *like, struct error 
     return false;
   struct plan_cell *c = &p->cells[p->cell_count];
   *c = *like;
+  unsigned series = p->quick ? 1 : SERIES_ROUNDS;
   c->rounds = c->headline ? p->rounds : p->sweep_rounds;
   /* A series takes seconds and shows megabytes: a few are enough. */
-  if ((c->row->info->flags & CASE_SERIES) && c->rounds > SERIES_ROUNDS)
-    c->rounds = SERIES_ROUNDS;
+  if ((c->row->info->flags & CASE_SERIES) && c->rounds > series)
+    c->rounds = series;
   p->cell_count++;
   return name_cell(c, e);
 }
@@ -579,6 +626,8 @@ void plan_free(struct plan *p) {
   }
   free(p->arms);
   free(p->builds);
+  for (size_t i = 0; i < p->case_count; i++)
+    free(p->cases[i].options);
   free(p->cases);
   free(p->object_cases);
   free(p->cells);

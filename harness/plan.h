@@ -30,11 +30,15 @@ struct plan_build {
   char *path;  /* NULL: this program */
 };
 
-/* A row to measure. */
+/*
+ * A row to measure. Settings go to cases that show memory over time (CASE_SERIES): the others
+ * have none.
+ */
 struct plan_case {
   const struct workload *workload;
   const struct workload_case *info;
   const char *object; /* --object FILE it belongs to, or NULL */
+  char *options;      /* --set, as far as it is this workload's; NULL: none */
 };
 
 struct plan_cell {

@@ -191,14 +191,14 @@ static json_t *binding_part(const struct run *run) {
 
 static json_t *cell_part(const struct run *run, size_t i) {
   const struct plan_cell *c = &run->plan.cells[i];
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:b, s:b, s:b, s:i, s:I, s:b}",
-                   "name", c->name, "case", c->row->info->name, "strategy", c->arm->label,
-                   "discipline", discipline_name(c->arm->discipline), "allocator",
-                   c->allocator->label, "build", text_or_null(c->build->label), "object",
-                   text_or_null(c->row->object), "threads", (int)c->threads, "team", (int)c->team,
-                   "headline", c->headline, "base", c->arm->is_base, "twin", c->arm->is_twin,
-                   "rounds", (int)c->rounds, "window_ns", (json_int_t)c->window, "given_up",
-                   run->cells ? run->cells[i].given_up : false);
+  return json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:b, s:i, s:I, s:b}", "name",
+      c->name, "case", c->row->info->name, "strategy", c->arm->label, "discipline",
+      discipline_name(c->arm->discipline), "allocator", c->allocator->label, "build",
+      text_or_null(c->build->label), "object", text_or_null(c->row->object), "options",
+      text_or_null(c->row->options), "threads", (int)c->threads, "team", (int)c->team, "headline",
+      c->headline, "base", c->arm->is_base, "twin", c->arm->is_twin, "rounds", (int)c->rounds,
+      "window_ns", (json_int_t)c->window, "given_up", run->cells ? run->cells[i].given_up : false);
 }
 
 static json_t *skips_part(const struct plan *p) {

@@ -354,6 +354,10 @@ static void make_line(struct worker_line *w, const struct run *run, const struct
     w->argv[n++] = "--object";
     w->argv[n++] = (char *)c->row->object;
   }
+  if (c->row->options) {
+    w->argv[n++] = "--options";
+    w->argv[n++] = c->row->options;
+  }
   if (c->allocator->path) {
     w->argv[n++] = "--expect-allocator";
     w->argv[n++] = c->allocator->path;

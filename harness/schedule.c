@@ -13,6 +13,10 @@ enum {
   SWEEP_FEWEST_ROUNDS = 4,
 };
 
+static const uint64_t LEAST_LIMIT_NS = 3000000000u;
+/* A series waits for seconds on purpose; its limit of ten times this leaves room for --set. */
+static const uint64_t SERIES_NS = 10000000000u;
+
 uint64_t plan_rotation(unsigned threads, unsigned cpus) {
   return (uint64_t)((threads + cpus - 1) / cpus) * PLAN_SLICE_NS;
 }
@@ -36,6 +40,8 @@ static uint64_t cell_window(const struct plan *p, const struct plan_cell *c,
  * a thread where those take longer.
  */
 static uint64_t cell_expected(const struct plan_cell *c, const struct plan_machine *m) {
+  if (c->row->info->flags & CASE_SERIES)
+    return SERIES_NS;
   unsigned running = c->team < m->cpus ? c->team : m->cpus;
   uint64_t two_ops = (uint64_t)(c->row->info->op_hint_ns * 2 * c->team / running);
   uint64_t warmup = c->window / 4 > two_ops ? c->window / 4 : two_ops;
@@ -170,7 +176,7 @@ void plan_schedule(struct plan *p, const struct options *o, const struct plan_ma
     c->window = cell_window(p, c, m);
     c->expected = cell_expected(c, m);
     /* A cell ten times slower than planned is still measured; one beyond that is a bound. */
-    c->limit = 10 * c->expected > 3000u * MS ? 10 * c->expected : 3000u * MS;
+    c->limit = 10 * c->expected > LEAST_LIMIT_NS ? 10 * c->expected : LEAST_LIMIT_NS;
   }
   note_windows(p, o, m);
   fit_budget(p, m->cpus);

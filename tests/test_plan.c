@@ -87,6 +87,7 @@ static const struct workload_case micro_cases[] = {
      .max_threads = 4,
      .disciplines = DISCIPLINE_ALL,
      .op_hint_ns = 1},
+    {.name = "Micro/burst", .flags = CASE_SERIES, .disciplines = DISCIPLINE_ALL},
     {.name = NULL}};
 
 static int object_cases(const char *file, struct workload_case *out, size_t room, char *why,
@@ -103,7 +104,10 @@ static int object_cases(const char *file, struct workload_case *out, size_t room
 
 static const struct workload w_compare = {
     .name = "compare", .cases = compare_cases, .object_cases = object_cases};
-static const struct workload w_micro = {.name = "micro", .cases = micro_cases};
+static const struct strategy_option micro_options[] = {
+    {"objects", "1000", "1..1000000", "how many"}, {NULL, NULL, NULL, NULL}};
+static const struct workload w_micro = {
+    .name = "micro", .cases = micro_cases, .options = micro_options};
 const struct workload *const workloads[] = {&w_compare, &w_micro, NULL};
 
 /* --- helpers ----------------------------------------------------------------------------- */
@@ -258,7 +262,7 @@ static void patterns_choose_cases_of_every_suite(void **state) {
   assert_int_equal(f.plan.case_count, 3);
   done(&f);
   plan(&f, "--cpus 1 --strategies malloc --cases Micro/*", 2);
-  assert_int_equal(f.plan.case_count, 4); /* not the hidden one */
+  assert_int_equal(f.plan.case_count, 5); /* not the hidden one */
   done(&f);
   plan(&f, "--cpus 1 --strategies malloc --cases Micro/hidden", 2);
   assert_int_equal(f.plan.case_count, 1);
@@ -297,6 +301,20 @@ static void a_case_for_few_threads_keeps_its_name_and_a_small_team(void **state)
   assert_int_equal(f.plan.cells[0].threads, 8);
   assert_int_equal(f.plan.cells[0].team, 4);
   done(&f);
+}
+
+static void settings_reach_the_series_that_know_them(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --suite micro --strategies malloc --set objects=5,objects=6", 2);
+  const struct plan_cell *c = cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2");
+  assert_string_equal(c->row->options, "objects=5,objects=6");
+  assert_int_equal(c->rounds, 3);
+  assert_null(cell(&f.plan, "BenchmarkMicro/pair/64B/strategy=malloc-2")->row->options);
+  done(&f);
+  refuses("--suite micro --set objekts=5", EXIT_USAGE, "objekts=5", "poolbench list", NULL);
+  refuses("--suite micro --set objects", EXIT_USAGE, "KEY=VALUE", NULL);
+  refuses("--suite compare --set objects=5", EXIT_USAGE, "chosen case", NULL);
 }
 
 static void names_carry_what_differs(void **state) {
@@ -521,6 +539,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_run_is_skipped_by_name),
       cmocka_unit_test(a_case_of_one_strategy_runs_under_the_base_alone),
       cmocka_unit_test(a_case_for_few_threads_keeps_its_name_and_a_small_team),
+      cmocka_unit_test(settings_reach_the_series_that_know_them),
       cmocka_unit_test(names_carry_what_differs),
       cmocka_unit_test(a_twin_is_the_base_under_another_name),
       cmocka_unit_test(objects_make_cases_of_their_own),
