@@ -83,7 +83,8 @@ struct exchange {
   struct fixture *f;
   _Atomic(struct parcel *) boxes[2][BOXES]; /* by kind */
   _Atomic unsigned working;
-  int rounds;
+  unsigned rounds;
+  pthread_barrier_t start; /* so that they overlap, short as they are */
 };
 
 struct party {
@@ -111,7 +112,8 @@ static void *swap_parcels(void *arg) {
   uint64_t mark = (uint64_t)party->index << 32;
   heap_thread_begin();
   struct pool_thread *thread = f->s->attach(f->pool);
-  for (int round = 0; round < exchange->rounds; round++) {
+  pthread_barrier_wait(&exchange->start);
+  for (unsigned round = 0; round < exchange->rounds; round++) {
     struct pool_scope *scope = fixture_begin(f, thread, &owner);
     for (int i = 0; i < BATCH; i++)
       swap_one(exchange, scope, ++mark, &seed);
@@ -162,10 +164,11 @@ static void nothing_is_lost_doubled_or_torn(void **spec) {
   struct fixture f;
   fixture_open(&f, *spec, parcels, 2);
   const unsigned threads = spins(*spec) ? 2 : THREADS;
-  struct exchange exchange = {.f = &f, .working = threads, .rounds = spins(*spec) ? 500 : 3000};
+  struct exchange exchange = {.f = &f, .working = threads, .rounds = spins(*spec) ? 1000 : 3000};
   struct party parties[THREADS];
   pthread_t ids[THREADS], trimmer;
   memset(&faults, 0, sizeof faults);
+  assert_int_equal(pthread_barrier_init(&exchange.start, NULL, threads), 0);
   for (unsigned i = 0; i < threads; i++) {
     parties[i] = (struct party){&exchange, i};
     assert_int_equal(pthread_create(&ids[i], NULL, swap_parcels, &parties[i]), 0);
@@ -174,9 +177,10 @@ static void nothing_is_lost_doubled_or_torn(void **spec) {
   for (unsigned i = 0; i < threads; i++)
     pthread_join(ids[i], NULL);
   pthread_join(trimmer, NULL);
+  pthread_barrier_destroy(&exchange.start);
   assert_true(collect(&exchange) > 0);
   struct pool_stats stats = fixture_stats(&f);
-  assert_int_equal(stats.gets, threads * (unsigned)exchange.rounds * BATCH);
+  assert_int_equal(stats.gets, threads * exchange.rounds * BATCH);
   assert_int_equal(stats.puts, stats.gets);
   assert_int_equal(atomic_load(&faults.doubled), 0);
   assert_int_equal(atomic_load(&faults.torn), 0);
