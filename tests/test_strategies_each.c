@@ -83,7 +83,7 @@ static void lists_are_lifo(void **spec) {
   struct fixture f;
   fixture_open(&f, *spec, &plain, 1);
   void *objects[40];
-  struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+  struct pool_scope *scope = fixture_begin(&f, f.thread, &f.owner);
   for (int i = 0; i < 40; i++)
     objects[i] = pool_get(f.s, scope, 0);
   for (int i = 0; i < 40; i++)
@@ -244,6 +244,155 @@ static void a_contended_acquisition_is_counted_and_timed(void **spec) {
   fixture_close(&f);
 }
 
+/* owned: what one owner put, another does not get; trim leaves it, release frees it. */
+static void owned_objects_stay_with_their_owner(void **state) {
+  (void)state;
+  struct fixture f;
+  struct pool_owner a = {0}, b = {0};
+  void *objects[3];
+  fixture_open(&f, "owned", &plain, 1);
+  struct pool_scope *scope = fixture_begin(&f, f.thread, &a);
+  for (int i = 0; i < 3; i++)
+    objects[i] = pool_get(f.s, scope, 0);
+  for (int i = 0; i < 3; i++)
+    pool_put(f.s, scope, 0, objects[i]);
+  pool_end(f.s, f.pool, scope);
+  f.s->trim(f.pool);
+  f.s->quiesce(f.pool, f.thread);
+  assert_int_equal(fixture_held(&f).objects, 3);
+
+  scope = fixture_begin(&f, f.thread, &b);
+  void *other = pool_get(f.s, scope, 0);
+  for (int i = 0; i < 3; i++)
+    assert_ptr_not_equal(other, objects[i]);
+  pool_put(f.s, scope, 0, other);
+  pool_end(f.s, f.pool, scope);
+  assert_int_equal(fixture_stats(&f).misses, 4);
+  assert_int_equal(fixture_held(&f).objects, 4);
+
+  f.s->release(f.pool, &a);
+  assert_null(a.state);
+  assert_int_equal(fixture_held(&f).objects, 1);
+  f.s->release(f.pool, &b);
+  assert_int_equal(fixture_held(&f).objects, 0);
+  assert_int_equal(fixture_live_blocks(), f.live_blocks + 2); /* the pool and the thread */
+  f.s->release(f.pool, &a); /* never begun, or released before: nothing to do */
+  fixture_close(&f);
+}
+
+static void owned_close_frees_owners_that_were_not_released(void **state) {
+  (void)state;
+  struct fixture f;
+  struct pool_owner owner = {0};
+  fixture_open(&f, "owned", &plain, 1);
+  struct pool_scope *scope = fixture_begin(&f, f.thread, &owner);
+  pool_put(f.s, scope, 0, pool_get(f.s, scope, 0));
+  pool_end(f.s, f.pool, scope);
+  fixture_close(&f);
+}
+
+/* arena: a scope uses the memory of the one before from its start, and asks for none. */
+static void arena_memory_is_used_again_after_the_scope(void **state) {
+  (void)state;
+  struct fixture f;
+  void *first[100];
+  struct heap_counts before, after;
+  fixture_open(&f, "arena", &plain, 1);
+  for (int round = 0; round < 3; round++) {
+    struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+    heap_total(&before);
+    for (int i = 0; i < 100; i++) {
+      void *object = pool_get(f.s, scope, 0);
+      if (round == 0)
+        first[i] = object;
+      assert_ptr_equal(object, first[i]);
+      pool_put(f.s, scope, 0, object); /* does not give the memory to the next get */
+    }
+    heap_total(&after);
+    pool_end(f.s, f.pool, scope);
+    if (round > 0)
+      assert_int_equal(after.allocs - before.allocs, 0);
+  }
+  assert_int_equal(fixture_stats(&f).misses, 1); /* one chunk of 16 KiB holds 100 of 32 B */
+  assert_int_equal(fixture_held(&f).bytes, 16 << 10);
+  fixture_close(&f);
+}
+
+/* An inner scope's end leaves the outer scope's objects alone. */
+static void arena_scopes_do_not_share_memory(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "arena", &plain, 1);
+  struct pool_scope *outer = fixture_begin(&f, f.thread, NULL);
+  struct pool_scope *inner = fixture_begin(&f, f.thread, NULL);
+  void *kept = pool_get(f.s, outer, 0);
+  memset(kept, 7, 32);
+  memset(pool_get(f.s, inner, 0), 8, 32);
+  pool_end(f.s, f.pool, inner);
+  inner = fixture_begin(&f, f.thread, NULL);
+  memset(pool_get(f.s, inner, 0), 9, 32);
+  for (int i = 0; i < 32; i++)
+    assert_int_equal(((char *)kept)[i], 7);
+  pool_end(f.s, f.pool, inner);
+  pool_end(f.s, f.pool, outer);
+  fixture_close(&f);
+}
+
+static bool own_block_init(void *p) {
+  return (*(void **)p = heap_alloc(100)) != NULL;
+}
+static void own_block_destroy(void *p) {
+  heap_free(*(void **)p, 100);
+}
+
+/* What objects hold goes at the end of the scope, put or not. */
+static void arena_destroys_at_the_end_of_the_scope(void **state) {
+  (void)state;
+  static const struct kind holder = {
+      .name = "holder", .size = 16, .init = own_block_init, .destroy = own_block_destroy};
+  struct fixture f;
+  fixture_open(&f, "arena", &holder, 1);
+  int64_t idle = 0;
+  for (int round = 0; round < 2; round++) {
+    struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+    int64_t before = fixture_live_bytes();
+    for (int i = 0; i < 10; i++) {
+      void *object = pool_get(f.s, scope, 0);
+      if (i % 2)
+        pool_put(f.s, scope, 0, object);
+    }
+    if (round == 1)
+      assert_int_equal(fixture_live_bytes(), before + 10 * 100);
+    pool_end(f.s, f.pool, scope);
+    if (round == 1)
+      assert_int_equal(fixture_live_bytes(), idle);
+    idle = fixture_live_bytes();
+  }
+  fixture_close(&f);
+}
+
+/* Larger than any chunk so far, and aligned to more than a chunk is. */
+static void arena_takes_large_and_aligned_objects(void **state) {
+  (void)state;
+  static const struct kind sizes[] = {{.name = "small", .size = 24},
+                                      {.name = "large", .size = 3 << 20},
+                                      {.name = "page", .size = 64, .align = 4096}};
+  struct fixture f;
+  fixture_open(&f, "arena", sizes, 3);
+  for (int round = 0; round < 2; round++) {
+    struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+    for (unsigned i = 0; i < 30; i++) {
+      unsigned kind = i % 3;
+      void *object = pool_get(f.s, scope, kind);
+      assert_non_null(object);
+      assert_int_equal((uintptr_t)object % (kind == 2 ? 4096 : _Alignof(max_align_t)), 0);
+      memset(object, (int)i, sizes[kind].size);
+    }
+    pool_end(f.s, f.pool, scope);
+  }
+  fixture_close(&f);
+}
+
 #define WITH(test, spec) \
   { #test ": " spec, test, NULL, NULL, (void *)(uintptr_t)spec }
 
@@ -254,6 +403,7 @@ int main(void) {
       WITH(lists_are_lifo, "per-thread"),
       WITH(lists_are_lifo, "pooled-freelists"),
       WITH(lists_are_lifo, "global-locked"),
+      WITH(lists_are_lifo, "owned"),
       cmocka_unit_test(per_thread_frees_what_a_leaving_thread_had),
       WITH(a_leaving_thread_passes_its_objects_on, "global-locked"),
       WITH(a_leaving_thread_passes_its_objects_on, "pooled-freelists"),
@@ -264,6 +414,12 @@ int main(void) {
       WITH(pooled_freelists_makes_a_set_per_open_scope, "pooled-freelists:slot=none"),
       cmocka_unit_test(pooled_freelists_slot_spares_the_lock),
       cmocka_unit_test(pooled_freelists_quiesce_frees_the_slot),
+      cmocka_unit_test(owned_objects_stay_with_their_owner),
+      cmocka_unit_test(owned_close_frees_owners_that_were_not_released),
+      cmocka_unit_test(arena_memory_is_used_again_after_the_scope),
+      cmocka_unit_test(arena_scopes_do_not_share_memory),
+      cmocka_unit_test(arena_destroys_at_the_end_of_the_scope),
+      cmocka_unit_test(arena_takes_large_and_aligned_objects),
       cmocka_unit_test(global_locked_takes_its_lock_at_every_get_and_put),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked"),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=adaptive"),
