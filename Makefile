@@ -70,6 +70,8 @@ TEST_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 .PHONY: all check deps install uninstall clean help format lint
 .PHONY: suites check-asan check-tsan check-checked
 .DELETE_ON_ERROR:
+# Objects of tests are intermediate to make, which would delete and rebuild them every time.
+.SECONDARY:
 
 all: $(BUILD)/poolbench $(BUILD)/poolcmp
 
@@ -134,8 +136,9 @@ check-asan:
 check-checked:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/checked CHECK=1 suites
 
-# The comparer has one thread; a suite counts as threaded when its source speaks of threads.
-TSAN_TESTS = $(shell grep -lE 'pthread|team_|strateg|worker' $(TEST_SRC) /dev/null)
+# The comparer and the report have one thread; a suite counts as threaded when its source names
+# what starts threads.
+TSAN_TESTS = $(shell grep -lE 'pthread|team_|worker_|strategy_|strategies/' $(TEST_SRC) /dev/null)
 # Kernels that randomise addresses widely (vm.mmap_rnd_bits) do not leave gcc 12's thread sanitizer
 # its shadow; setarch -R turns that off where it is allowed.
 check-tsan:
