@@ -370,7 +370,8 @@ static void see(void *context, const struct series_mark *m) {
   struct seen *seen = context;
   struct run *r = seen->run;
   size_t i = seen->count++;
-  assert_true(i < MAX_MARKS);
+  if (i >= MAX_MARKS) /* an assertion may only fail on the main thread: run_series counts */
+    return;
   if (i == 0)
     seen->start = live_bytes();
   snprintf(seen->marks[i].phase, sizeof seen->marks[i].phase, "%s", m->phase);
@@ -462,6 +463,22 @@ static void owned_maps_stay_for_ever_two_a_handler(void **state) {
     assert_true(s.marks[i].live >= two_each);
     assert_true(s.marks[i].live < two_each + two_each / 20);
   }
+}
+
+/*
+ * By the design of Go's: what the send loop puts first lies in its private slot, where no other
+ * thread gets it, so there is one map more than in a pool that all share; the first trim only
+ * makes victims, the second frees them.
+ */
+static void sync_pool_lets_go_at_the_second_trim(void **state) {
+  (void)state;
+  if (!strategy_find("sync-pool"))
+    skip();
+  struct seen s = run_series("HandlersIdle/at_once", "sync-pool", 2);
+  assert_int_equal(s.marks[AFTER_BURST].held.objects, HANDLERS + 2);
+  assert_int_equal(s.marks[TRIM_1].held.objects, HANDLERS + 2);
+  assert_int_equal(s.marks[TRIM_2].held.objects, 0);
+  assert_int_equal(s.marks[TRICKLE_TRIMMED].held.bytes, SMALL_MAP);
 }
 
 static void malloc_keeps_nothing(void **state) {
@@ -577,6 +594,7 @@ int main(void) {
       cmocka_unit_test(ten_at_a_time_need_eleven_maps),
       cmocka_unit_test(an_untrimmed_pool_serves_updates_from_big_maps),
       cmocka_unit_test(owned_maps_stay_for_ever_two_a_handler),
+      cmocka_unit_test(sync_pool_lets_go_at_the_second_trim),
       cmocka_unit_test(malloc_keeps_nothing),
       cmocka_unit_test(the_series_runs_under_every_strategy),
       cmocka_unit_test(wrong_options_are_named),

@@ -135,8 +135,11 @@ static void ok(struct connection *c, struct message *m) {
   message_free(m);
 }
 
-static void lone_open(struct lone *l) {
-  *l = (struct lone){.strategy = strategy_find("per-thread")};
+/* On the heap: when a test fails its threads live on, and must not do so in a dead stack frame. */
+static struct lone *lone_open(void) {
+  struct lone *l = calloc(1, sizeof *l);
+  assert_non_null(l);
+  l->strategy = strategy_find("per-thread");
   heap_thread_begin();
   l->live_blocks = live_blocks();
   struct pool_config config = {.threads = 1, .why = l->why, .why_size = sizeof l->why};
@@ -149,6 +152,7 @@ static void lone_open(struct lone *l) {
   assert_true(timer_service_open(&l->timers, l->why, sizeof l->why));
   l->connection = connection_open(l->broker, &l->timers, 3, 1, l->why, sizeof l->why);
   assert_non_null(l->connection);
+  return l;
 }
 
 static void lone_close(struct lone *l) {
@@ -164,6 +168,7 @@ static void lone_close(struct lone *l) {
   l->strategy->close(l->pool);
   assert_int_equal(live_blocks(), l->live_blocks);
   heap_thread_end();
+  free(l);
 }
 
 static void lone_serve_inboxes(struct lone *l) {
@@ -196,19 +201,18 @@ static void expect_reply(struct lone *l, ask_function *ask, const char *subject)
 
 static void a_request_that_nobody_serves_times_out(void **state) {
   (void)state;
-  struct lone l;
   struct message *reply;
-  lone_open(&l);
-  lone_serve_inboxes(&l);
-  struct request r = lone_request(&l, "nobody", 2000000);
+  struct lone *l = lone_open();
+  lone_serve_inboxes(l);
+  struct request r = lone_request(l, "nobody", 2000000);
   int64_t start = timer_now_ns();
-  assert_int_equal(request_shared(l.connection, &r, &reply), REQUEST_TIMED_OUT);
+  assert_int_equal(request_shared(l->connection, &r, &reply), REQUEST_TIMED_OUT);
   assert_true(timer_now_ns() - start >= 2000000);
   assert_null(reply);
-  assert_int_equal(l.connection->waiting_count, 0); /* its entry is gone */
-  assert_int_equal(request_subscribing(l.connection, &r, &reply), REQUEST_TIMED_OUT);
+  assert_int_equal(l->connection->waiting_count, 0); /* its entry is gone */
+  assert_int_equal(request_subscribing(l->connection, &r, &reply), REQUEST_TIMED_OUT);
   assert_null(reply);
-  lone_close(&l);
+  lone_close(l);
 }
 
 /*
@@ -218,18 +222,17 @@ static void a_request_that_nobody_serves_times_out(void **state) {
 static void late_replies_answer_no_other_request(void **state) {
   (void)state;
   enum { REQUESTS = 300 };
-  struct lone l;
   unsigned replied = 0;
-  lone_open(&l);
-  lone_serve_inboxes(&l);
-  assert_non_null(connection_serve(l.connection, (struct text){"srv", 3}, ok));
+  struct lone *l = lone_open();
+  lone_serve_inboxes(l);
+  assert_non_null(connection_serve(l->connection, (struct text){"srv", 3}, ok));
   for (int i = 0; i < REQUESTS; i++) {
     struct message *reply;
-    struct request r = lone_request(&l, "srv", 1);
-    uint64_t id = l.connection->next_id;
-    enum request_outcome outcome = request_shared(l.connection, &r, &reply);
+    struct request r = lone_request(l, "srv", 1);
+    uint64_t id = l->connection->next_id;
+    enum request_outcome outcome = request_shared(l->connection, &r, &reply);
     assert_int_not_equal(outcome, REQUEST_FAILED);
-    assert_int_equal(l.connection->waiting_count, 0);
+    assert_int_equal(l->connection->waiting_count, 0);
     if (outcome == REQUEST_REPLIED) {
       char expected[2] = {"0123456789abcdefghijklmnopqrstuvwxyz"[id % 36],
                           "0123456789abcdefghijklmnopqrstuvwxyz"[id / 36 % 36]};
@@ -238,46 +241,44 @@ static void late_replies_answer_no_other_request(void **state) {
       replied++;
     }
   }
-  expect_reply(&l, request_shared, "srv");
+  expect_reply(l, request_shared, "srv");
   /* All that was published before the last answer has been delivered, each once. */
-  assert_int_equal(l.connection->late_replies + replied, REQUESTS);
-  assert_true(l.connection->late_replies > 0);
-  lone_close(&l);
+  assert_int_equal(l->connection->late_replies + replied, REQUESTS);
+  assert_true(l->connection->late_replies > 0);
+  lone_close(l);
 }
 
 static void old_requests_leave_no_subscription_behind(void **state) {
   (void)state;
-  struct lone l;
-  lone_open(&l);
-  assert_non_null(connection_serve(l.connection, (struct text){"srv", 3}, ok));
-  expect_reply(&l, request_subscribing, "srv");
-  size_t nodes = broker_nodes(l.broker);
+  struct lone *l = lone_open();
+  assert_non_null(connection_serve(l->connection, (struct text){"srv", 3}, ok));
+  expect_reply(l, request_subscribing, "srv");
+  size_t nodes = broker_nodes(l->broker);
   assert_int_equal(nodes, 2); /* srv and _INBOX */
   for (int i = 0; i < 100; i++) {
     struct message *reply;
-    struct request r = lone_request(&l, i % 2 ? "srv" : "nobody", 1 + i % 3 * 20000);
-    if (request_subscribing(l.connection, &r, &reply) == REQUEST_REPLIED)
+    struct request r = lone_request(l, i % 2 ? "srv" : "nobody", 1 + i % 3 * 20000);
+    if (request_subscribing(l->connection, &r, &reply) == REQUEST_REPLIED)
       message_free(reply);
   }
-  expect_reply(&l, request_subscribing, "srv");
-  assert_int_equal(broker_nodes(l.broker), nodes);
-  lone_close(&l);
+  expect_reply(l, request_subscribing, "srv");
+  assert_int_equal(broker_nodes(l->broker), nodes);
+  lone_close(l);
 }
 
 static void a_broken_connection_fails_the_request_with_the_reason(void **state) {
   (void)state;
-  struct lone l;
   struct message *reply;
   char why[200];
-  lone_open(&l);
-  struct request r = lone_request(&l, "bad..subject", 10000000000);
+  struct lone *l = lone_open();
+  struct request r = lone_request(l, "bad..subject", 10000000000);
   /* An empty token cannot be subscribed to: the broker says so and ends the session. */
-  assert_non_null(connection_serve(l.connection, (struct text){"bad..subject", 12}, ok));
-  assert_int_equal(request_shared(l.connection, &r, &reply), REQUEST_FAILED);
-  connection_why(l.connection, why, sizeof why);
+  assert_non_null(connection_serve(l->connection, (struct text){"bad..subject", 12}, ok));
+  assert_int_equal(request_shared(l->connection, &r, &reply), REQUEST_FAILED);
+  connection_why(l->connection, why, sizeof why);
   assert_non_null(strstr(why, "subject or sid not valid"));
-  assert_int_equal(request_subscribing(l.connection, &r, &reply), REQUEST_FAILED);
-  lone_close(&l);
+  assert_int_equal(request_subscribing(l->connection, &r, &reply), REQUEST_FAILED);
+  lone_close(l);
 }
 
 /* -- refusals -- */
@@ -355,22 +356,21 @@ static void too_many_threads_are_refused(void **state) {
 }
 
 static void fail_allocation(ask_function *ask, uint64_t n, uint64_t timer) {
-  struct lone l;
   struct message *reply;
-  lone_open(&l);
-  lone_serve_inboxes(&l);
-  assert_non_null(connection_serve(l.connection, (struct text){"srv", 3}, ok));
-  struct request r = lone_request(&l, "srv", 10000000000);
+  struct lone *l = lone_open();
+  lone_serve_inboxes(l);
+  assert_non_null(connection_serve(l->connection, (struct text){"srv", 3}, ok));
+  struct request r = lone_request(l, "srv", 10000000000);
   heap_fail_after(n);
-  enum request_outcome outcome = ask(l.connection, &r, &reply);
+  enum request_outcome outcome = ask(l->connection, &r, &reply);
   heap_fail_after(0);
   enum request_outcome expected = n < timer + TIMER_ALLOCATIONS ? REQUEST_FAILED : REQUEST_REPLIED;
   if (outcome != expected)
     fail_msg("allocation %d failed: outcome %d", (int)n, (int)outcome);
   if (outcome == REQUEST_REPLIED)
     message_free(reply);
-  l.failed_gets = n >= timer && outcome == REQUEST_FAILED;
-  lone_close(&l);
+  l->failed_gets = n >= timer && outcome == REQUEST_FAILED;
+  lone_close(l);
 }
 
 /*

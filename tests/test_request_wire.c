@@ -318,6 +318,8 @@ static void a_fresh_subject_costs_what_the_seed_lists(void **state) {
   reached(&t, "_INBOX");
   heap_total(&a);
   assert_int_equal(a.allocs, b.allocs);
+  subjects_end(&t.subjects, &t.list, text("1"), 0);
+  assert_int_equal(subjects_nodes(&t.subjects), 1); /* the first level stays */
   table_close(&t);
   heap_thread_end();
 }
