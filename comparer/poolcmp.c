@@ -254,14 +254,14 @@ static void note_doubts(const struct poolcmp *p, FILE *err) {
     return;
   for (size_t i = 0; i < p->tables.count; i++) {
     const struct table *t = &p->tables.tables[i];
-    for (size_t r = 0; r < t->row_count; r++)
+    for (size_t r = 0; r < t->row_count && t->in_family; r++)
       for (size_t k = 0; k < t->rows[r].count; k++) {
         const struct table_cell *c = &t->cells[t->rows[r].first + k];
         char doubts[RENDER_TEXT];
         format_doubts((c->doubts | c->comparison.doubts) & ~hidden, ", ", doubts);
         if (*doubts && n++ < MAX_DOUBTFUL_ROWS)
-          fprintf(err, "poolcmp: note: %s, %s, %s: %s\n", t->rows[r].label,
-                  t->columns[c->column].label, t->unit, doubts);
+          fprintf(err, "poolcmp: note: %s, %s: %s\n", t->rows[r].label, t->columns[c->column].label,
+                  doubts);
       }
   }
   if (n > MAX_DOUBTFUL_ROWS)
