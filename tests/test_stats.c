@@ -14,7 +14,7 @@
 #include "tests/facts.h"
 
 static void assert_close(double got, double want, double tolerance) {
-  if (!(fabs(got - want) <= tolerance))
+  if (!(got == want || fabs(got - want) <= tolerance))
     fail_msg("got %.17g, want %.17g", got, want);
 }
 
@@ -24,6 +24,9 @@ static void median_of_odd_and_even(void **state) {
   assert_close(stats_median((double[]){1, 2, 9}, 3), 2, 0);
   assert_close(stats_median((double[]){1, 2, 4, 9}, 4), 3, 0);
   assert_close(stats_median((double[]){1.5e308, 1.7e308}, 2), 1.6e308, 1e293);
+  assert_close(stats_median((double[]){-1.5e308, 1.7e308}, 2), 0.1e308, 1e293);
+  /* To the last digit, since CSV shows it: (a + b) / 2 would give 5.4999999999999996e-08. */
+  assert_close(stats_median((double[]){1e-8, 1e-7}, 2), 5.5e-8, 0);
 }
 
 static void mode_is_first_of_the_most_frequent(void **state) {
@@ -96,6 +99,39 @@ static void median_ranks_match_benchstat(void **state) {
     char path[4096];
     snprintf(path, sizeof path, "%s/median_ci.tsv", more);
     print_message("further facts: %zu mirrored rows\n", check_ranks(path));
+  }
+}
+
+static double order_statistic(const double *x, size_t n, size_t rank) {
+  return rank == 0 ? -INFINITY : rank > n ? INFINITY : x[rank - 1];
+}
+
+static size_t check_medians(const char *path, int first) {
+  struct facts f = facts_open(path);
+  size_t rows = 0;
+  for (; facts_next(&f); rows++) {
+    double x[100];
+    size_t n = facts_list(f.field[f.fields - 1], x, 100);
+    facts_sort(x, n);
+    struct stats_ranks r = stats_median_ranks(n, strtod(f.field[first], NULL));
+    double lo = strtod(f.field[first + 2], NULL), hi = strtod(f.field[first + 3], NULL);
+    if (n > 20 && n <= 30 && order_statistic(x, n, r.lo) != lo) /* the mirror image, as above */
+      r = (struct stats_ranks){n + 1 - r.hi, n + 1 - r.lo};
+    assert_close(stats_median(x, n), strtod(f.field[first + 1], NULL), 0);
+    assert_close(order_statistic(x, n, r.lo), lo, 0);
+    assert_close(order_statistic(x, n, r.hi), hi, 0);
+  }
+  return rows;
+}
+
+static void medians_and_bounds_match_benchstat(void **state) {
+  (void)state;
+  assert_in_range(check_medians("tests/data/stats/medians.tsv", 0), 30, 100);
+  const char *more = getenv("POOLCMP_FACTS");
+  if (more) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/summary.tsv", more);
+    print_message("further facts: %zu medians\n", check_medians(path, 1));
   }
 }
 
@@ -222,6 +258,7 @@ int main(void) {
       cmocka_unit_test(median_ranks_at_95),
       cmocka_unit_test(median_ranks_are_infinite_when_too_few),
       cmocka_unit_test(median_ranks_match_benchstat),
+      cmocka_unit_test(medians_and_bounds_match_benchstat),
       cmocka_unit_test(normal_distribution),
       cmocka_unit_test(corrections_by_hand),
       cmocka_unit_test(corrections_know_the_family_and_stop_at_one),
