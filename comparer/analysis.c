@@ -36,6 +36,16 @@ static enum verdict direction(double delta, const struct analysis_options *o) {
   return more == more_is_better ? VERDICT_FASTER : VERDICT_SLOWER;
 }
 
+/*
+ * Whether 0 is outside the shifts that the test accepts. An interval that ends at 0 leaves that
+ * open: with ties the test may reject 0 itself and accept what lies just beside it.
+ */
+static bool excludes_zero(const struct comparison *c, const struct analysis_options *o) {
+  bool ends_at_zero = c->shift.lo == 0 || c->shift.hi == 0;
+  return c->shift.lo > 0 || c->shift.hi < 0 ||
+         (ends_at_zero && !c->exact && c->p <= work_alpha(o->confidence));
+}
+
 static void judge(struct comparison *c, const struct analysis_options *o) {
   if (!c->exact)
     c->significant = c->p_adjusted <= o->alpha;
@@ -46,7 +56,7 @@ static void judge(struct comparison *c, const struct analysis_options *o) {
   double margin = margin_of(c, o);
   if (c->shift.lo >= -margin && c->shift.hi <= margin)
     c->verdict = VERDICT_SAME;
-  else if (c->significant && (c->shift.lo > 0 || c->shift.hi < 0))
+  else if (c->significant && excludes_zero(c, o))
     c->verdict = direction(c->shift.center, o);
   else
     c->verdict = VERDICT_UNDECIDED;

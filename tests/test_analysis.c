@@ -134,6 +134,23 @@ static void unbounded_interval_decides_nothing(void **state) {
   assert_close(c.min_p, 0.1, 1e-16);
 }
 
+/*
+ * Seven of eight 1s against seven of eight 2s: p = 2 (8 x 8 + 1) / C(16,8). A little above a shift
+ * of 0 the test accepts, so the interval ends there, but 0 itself it rejects.
+ */
+static void an_interval_that_ends_at_zero_may_exclude_it(void **state) {
+  struct fixture a, b;
+  fixture_set(&a, (double[]){1, 1, 1, 1, 1, 1, 1, 2}, 8);
+  fixture_set(&b, (double[]){1, 2, 2, 2, 2, 2, 2, 2}, 8);
+  struct comparison c = compare(*state, &a, &b, &defaults);
+  assert_close(c.p, 130 / 12870.0, 1e-16);
+  assert_true(c.delta.lo == 0 && c.delta.center == 1);
+  assert_int_equal(c.verdict, VERDICT_SLOWER);
+  struct analysis_options o = defaults;
+  o.confidence = 0.995; /* at this level 0 is accepted */
+  assert_int_equal(compare(*state, &a, &b, &o).verdict, VERDICT_UNDECIDED);
+}
+
 static void zeros_are_compared_by_difference(void **state) {
   struct fixture a, b;
   fixture_set(&a, (double[]){0, 1, 2, 3, 4, 5}, 6);
@@ -679,6 +696,7 @@ int main(void) {
       cmocka_unit_test(verdicts_against_the_margin),
       cmocka_unit_test(interval_is_relative_and_brackets_the_estimate),
       cmocka_unit_test(unbounded_interval_decides_nothing),
+      cmocka_unit_test(an_interval_that_ends_at_zero_may_exclude_it),
       cmocka_unit_test(zeros_are_compared_by_difference),
       cmocka_unit_test(margin_of_differences_is_relative_to_the_base),
       cmocka_unit_test(constant_samples_are_the_same),
