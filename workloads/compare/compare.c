@@ -108,31 +108,36 @@ static char *object_case_name(const char *kind, const char *file, enum mode mode
   return name;
 }
 
+/* The file's cases are those of its kind's fixture under other names. */
+static int name_cases(const char *file, int kind, const char *kind_name, struct workload_case *out,
+                      size_t room) {
+  int count = 0;
+  for (int mode = STRUCTURED; mode <= UNSTRUCTURED && (size_t)count < room; mode++, count++) {
+    out[count] = cases[2 * kind + mode];
+    out[count].name = object_case_name(kind_name, file, (enum mode)mode);
+    if (!out[count].name)
+      return -1;
+  }
+  return count;
+}
+
 static int object_cases(const char *file, struct workload_case *out, size_t room, char *why,
                         size_t why_size) {
   struct catalog catalog;
   struct object object;
   struct error error;
-  int count = 0;
-  if (!catalog_open(&catalog)) {
-    snprintf(why, why_size, "%s: out of memory", file);
+  int count = -1;
+  snprintf(why, why_size, "%s: out of memory", file);
+  if (!catalog_open(&catalog))
     return -1;
-  }
-  bool ok = object_load_file(file, &catalog, &object, &error);
-  if (!ok)
-    snprintf(why, why_size, "%s", error.text);
-  for (int mode = STRUCTURED; ok && mode <= UNSTRUCTURED && (size_t)count < room; mode++) {
-    const struct workload_case *like = &cases[2 * (object.kind - catalog.objects) + mode];
-    out[count] = *like;
-    out[count].name = object_case_name(object.kind->kind, file, (enum mode)mode);
-    ok = out[count++].name != NULL;
-    if (!ok)
-      snprintf(why, why_size, "%s: out of memory", file);
-  }
-  if (object.kind)
+  if (object_load_file(file, &catalog, &object, &error)) {
+    count = name_cases(file, (int)(object.kind - catalog.objects), object.kind->kind, out, room);
     object_free(&object);
+  } else {
+    snprintf(why, why_size, "%s", error.text);
+  }
   catalog_close(&catalog);
-  return ok ? count : -1;
+  return count;
 }
 
 /* ---- open and close ---- */

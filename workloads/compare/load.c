@@ -257,6 +257,7 @@ bool object_load_text(const char *name, const char *text, size_t size,
                       const struct catalog *catalog, struct object *out, struct error *error) {
   json_error_t wrong;
   size_t skip = 0;
+  *out = (struct object){.kind = NULL};
   while (skip < size && isspace((unsigned char)text[skip]))
     skip++;
   if (skip == size)
@@ -304,6 +305,7 @@ static char *read_all(const char *path, FILE *file, size_t *size, struct error *
 bool object_load_file(const char *path, const struct catalog *catalog, struct object *out,
                       struct error *error) {
   FILE *file = fopen(path, "rb");
+  *out = (struct object){.kind = NULL};
   if (!file)
     return error_errno(error, EXIT_INPUT, "%s: cannot be opened", path);
   size_t size;

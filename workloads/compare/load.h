@@ -24,8 +24,9 @@ struct object {
 };
 
 /*
- * Each fills *out (free it with object_free) or returns false with *error filled: `name` (of the
- * file), place, what is wrong, what would be right. The catalog must outlive the object.
+ * Each fills *out (free it with object_free), or returns false with *out empty and *error filled:
+ * `name` (of the file), place, what is wrong, what would be right. The catalog must outlive the
+ * object.
  */
 bool object_load_file(const char *path, const struct catalog *catalog, struct object *out,
                       struct error *error);
