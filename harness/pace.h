@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A thread that is not alone on its CPU waits at most a tick (4 ms at 250 Hz) for each other. */
-#define PACE_SLICE_NS UINT64_C(4000000)
+/* How long each other thread of its CPU keeps a runnable one waiting, by the kernel's default slice. */
+#define PACE_SLICE_NS UINT64_C(3750000)
 
 /* Calls of about this long: handing out costs a shared counter's cache miss each. */
 #define PACE_CALL_NS 20000.0

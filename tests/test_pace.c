@@ -24,15 +24,15 @@ static void a_rotation_is_a_slice_for_each_thread_of_a_cpu(void **state) {
   (void)state;
   assert_int_equal(pace_rotation_ns(1, 2), 0);
   assert_int_equal(pace_rotation_ns(2, 2), 0);
-  assert_int_equal(pace_rotation_ns(3, 2), 8 * MS);
-  assert_int_equal(pace_rotation_ns(32, 2), 64 * MS);
+  assert_int_equal(pace_rotation_ns(3, 2), 7500000);
+  assert_int_equal(pace_rotation_ns(32, 2), 60 * MS);
 }
 
 static void warm_up_is_a_small_part(void **state) {
   (void)state;
   assert_int_equal(pace_warmup_min_ns(200 * MS, 2, 2), 25 * MS);
-  assert_int_equal(pace_warmup_min_ns(400 * MS, 32, 2), 64 * MS);
-  assert_int_equal(pace_warmup_min_ns(200 * MS, 32, 2), 60 * MS);
+  assert_int_equal(pace_warmup_min_ns(400 * MS, 32, 2), 60 * MS);
+  assert_int_equal(pace_warmup_min_ns(100 * MS, 32, 2), 30 * MS);
   assert_int_equal(pace_warmup_max_ns(200 * MS), 80 * MS);
 }
 
