@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How long each other thread of its CPU keeps a runnable one waiting, by the kernel's default slice. */
+/* How long each thread keeps those that share its CPU waiting: the kernel's default slice. */
 #define PACE_SLICE_NS UINT64_C(3750000)
 
 /* Calls of about this long: handing out costs a shared counter's cache miss each. */
