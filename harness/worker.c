@@ -31,10 +31,15 @@ struct seat {
   bool open;
 } __attribute__((aligned(POOL_LINE)));
 
+/*
+ * Lives in pages of its own and by values, not on a stack: a thread whose op was cut off by the
+ * time limit may still come back to it while the sample is being written.
+ */
 struct worker {
-  const struct cell *cell;
-  const struct worker_target *target;
-  struct sample *sample;
+  struct cell cell;
+  struct worker_target target;
+  struct workload_case of;
+  struct sample *sample;          /* the harness's thread only */
   uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none */
   struct heap_counts heap_before; /* before anything was opened, for the leak check */
   struct workload_state *state;
@@ -44,7 +49,6 @@ struct worker {
   struct team *team;
   unsigned cpus;  /* that the threads can use at once */
   double wall_ns; /* per op, by the warm-up */
-  uint64_t warmup_ns;
   bool has_speed, has_steal;
   uint64_t speed_ns, throttled_before, steal_before;
   struct allocator allocator;
@@ -69,7 +73,7 @@ static void note_number(struct worker *w, const char *key, uint64_t value) {
 static bool seat_open(void *context, unsigned index) {
   struct worker *w = context;
   struct seat *seat = &w->seats[index];
-  const struct strategy *s = w->target->strategy;
+  const struct strategy *s = w->target.strategy;
   heap_thread_begin();
   if (!counter_thread_attach(&seat->counters, &w->counters)) {
     snprintf(seat->work.why, sizeof seat->work.why, "out of memory for its counters");
@@ -80,17 +84,17 @@ static bool seat_open(void *context, unsigned index) {
     snprintf(seat->work.why, sizeof seat->work.why, "strategy %s: attach: out of memory", s->name);
     return false;
   }
-  seat->open = !w->target->workload->thread_open || w->target->workload->thread_open(&seat->work);
+  seat->open = !w->target.workload->thread_open || w->target.workload->thread_open(&seat->work);
   return seat->open;
 }
 
 static bool seat_run(void *context, unsigned index, uint64_t n) {
   struct worker *w = context;
   struct workload_thread *t = &w->seats[index].work;
-  if (w->target->of->flags & CASE_SERIES)
-    w->target->workload->series(t, series_mark_add, &w->series);
+  if (w->of.flags & CASE_SERIES)
+    w->target.workload->series(t, series_mark_add, &w->series);
   else
-    w->target->workload->run(t, n);
+    w->target.workload->run(t, n);
   return !t->failed;
 }
 
@@ -112,16 +116,16 @@ static void seat_edge(void *context, unsigned index, enum team_edge edge) {
 
 static void seat_idle(void *context, unsigned index) {
   struct worker *w = context;
-  w->target->strategy->quiesce(w->pool, w->seats[index].work.pool_thread);
+  w->target.strategy->quiesce(w->pool, w->seats[index].work.pool_thread);
 }
 
 static void seat_close(void *context, unsigned index) {
   struct worker *w = context;
   struct seat *seat = &w->seats[index];
-  if (seat->open && w->target->workload->thread_close)
-    w->target->workload->thread_close(&seat->work);
+  if (seat->open && w->target.workload->thread_close)
+    w->target.workload->thread_close(&seat->work);
   if (seat->work.pool_thread)
-    w->target->strategy->detach(w->pool, seat->work.pool_thread);
+    w->target.strategy->detach(w->pool, seat->work.pool_thread);
   counter_thread_detach(&seat->counters);
   heap_thread_end();
 }
@@ -145,11 +149,11 @@ static unsigned count_cpus(const struct cell *cell) {
 }
 
 static bool open_workload(struct worker *w) {
-  const struct cell *cell = w->cell;
-  const struct workload *workload = w->target->workload;
+  const struct cell *cell = &w->cell;
+  const struct workload *workload = w->target.workload;
   char why[500] = "no reason given";
   struct workload_setup setup = {
-      .case_name = w->target->of->name,
+      .case_name = w->of.name,
       .object_file = cell->object_file,
       .discipline = cell->discipline,
       .threads = cell->threads,
@@ -166,14 +170,14 @@ static bool open_workload(struct worker *w) {
 }
 
 static bool open_pool(struct worker *w) {
-  const struct worker_target *target = w->target;
+  const struct worker_target *target = &w->target;
   size_t kind_count;
   const struct kind *kinds = target->workload->kinds(w->state, &kind_count);
   char why[500] = "no reason given";
   struct pool_config config = {
       .options = target->options,
       .option_count = target->option_count,
-      .threads = w->cell->threads + target->of->own_threads,
+      .threads = w->cell.threads + w->of.own_threads,
       .why = why,
       .why_size = sizeof why,
   };
@@ -185,15 +189,15 @@ static bool open_pool(struct worker *w) {
 
 static bool open_counters(struct worker *w) {
   struct error e;
-  const char *list = w->cell->counters; /* a list comes from a runner that has proved it */
-  if (counters_open(&w->counters, list, w->target->counter_sources, list == NULL, &e))
+  const char *list = w->cell.counters; /* a list comes from a runner that has proved it */
+  if (counters_open(&w->counters, list, w->target.counter_sources, list == NULL, &e))
     return true;
   sample_set_error(w->sample, "%s", e.text);
   return false;
 }
 
 static bool open_seats(struct worker *w) {
-  unsigned threads = w->cell->threads;
+  unsigned threads = w->cell.threads;
   w->seats = pages_map(threads * sizeof *w->seats);
   if (!w->seats) {
     out_of_memory(w);
@@ -201,7 +205,7 @@ static bool open_seats(struct worker *w) {
   }
   for (unsigned i = 0; i < threads; i++)
     w->seats[i].work = (struct workload_thread){
-        .strategy = w->target->strategy,
+        .strategy = w->target.strategy,
         .pool = w->pool,
         .state = w->state,
         .index = i,
@@ -212,7 +216,7 @@ static bool open_seats(struct worker *w) {
 
 /* The first thread with a reason explains why the team stopped. */
 static void explain_failure(struct worker *w, const char *otherwise) {
-  for (unsigned i = 0; w->seats && i < w->cell->threads; i++)
+  for (unsigned i = 0; w->seats && i < w->cell.threads; i++)
     if (w->seats[i].work.why[0] != '\0') {
       sample_set_error(w->sample, "thread %u: %s", i, w->seats[i].work.why);
       return;
@@ -223,8 +227,8 @@ static void explain_failure(struct worker *w, const char *otherwise) {
 static bool start_team(struct worker *w) {
   struct error e;
   struct team_config config = {
-      .threads = w->cell->threads,
-      .cpu_map = w->cell->cpu_map,
+      .threads = w->cell.threads,
+      .cpu_map = w->cell.cpu_map,
       .hooks = {seat_open, seat_run, seat_edge, seat_idle, seat_close},
       .context = w,
   };
@@ -248,19 +252,20 @@ static void check_leaks(struct worker *w) {
                      (int64_t)(allocs - frees), (int64_t)(bytes - freed));
 }
 
-/* Joins and frees. Threads in an op that does not end keep everything. */
-static void close_all(struct worker *w) {
+/* Joins and frees. False: a thread is in an op that does not end, and keeps everything. */
+static bool close_all(struct worker *w) {
   if (w->team && !team_stop(w->team, JOIN_GRACE_NS)) {
     sample_add_note(w->sample, "threads-left", "an op did not end, its thread was not joined");
-    return;
+    return false;
   }
   if (w->pool)
-    w->target->strategy->close(w->pool);
+    w->target.strategy->close(w->pool);
   if (w->state)
-    w->target->workload->close(w->state);
-  pages_unmap(w->seats, w->cell->threads * sizeof *w->seats);
+    w->target.workload->close(w->state);
+  pages_unmap(w->seats, w->cell.threads * sizeof *w->seats);
   heap_thread_end();
   check_leaks(w);
+  return true;
 }
 
 /* ---- phases ---- */
@@ -274,7 +279,7 @@ static bool run(struct worker *w, const struct team_phase *phase, struct team_re
     explain_failure(w, "an op failed without saying why");
     return false;
   case TEAM_LATE:
-    w->sample->ops = phase->each ? phase->each * w->cell->threads : phase->ops;
+    w->sample->ops = phase->each ? phase->each * w->cell.threads : phase->ops;
     w->sample->bound_s = (double)result->elapsed_ns / (double)NS_PER_S;
     return false;
   }
@@ -298,7 +303,7 @@ static bool warm_stretch(struct worker *w, struct warmup *warm, const struct tea
   struct pool_stats stats;
   if (!run(w, phase, &result))
     return false;
-  w->target->strategy->stats(w->pool, &stats);
+  w->target.strategy->stats(w->pool, &stats);
   warm->last = warm->now;
   warm->now = (struct pace_misses){result.ops, stats.gets - warm->seen.gets,
                                    stats.misses - warm->seen.misses};
@@ -312,7 +317,6 @@ static bool warm_stretch(struct worker *w, struct warmup *warm, const struct tea
 
 static void note_warmup(struct worker *w, const struct warmup *warm) {
   char text[160];
-  w->warmup_ns = warm->spent_ns;
   note_number(w, NOTE_WARMUP, warm->spent_ns);
   note_number(w, "warmup-stretches", warm->stretches);
   if (warm->steady)
@@ -332,13 +336,13 @@ static void note_warmup(struct worker *w, const struct warmup *warm) {
  * only shows that the ops are fast: the next one is planned with the better rate.
  */
 static bool warm_up(struct worker *w) {
-  const struct cell *cell = w->cell;
+  const struct cell *cell = &w->cell;
   struct warmup warm = {0};
   uint64_t least = pace_warmup_min_ns(cell->window_ns, cell->threads, w->cpus);
   uint64_t most =
       cell->warmup_limit_ns ? cell->warmup_limit_ns : pace_warmup_max_ns(cell->window_ns);
   least = least < most ? least : most;
-  w->target->strategy->stats(w->pool, &warm.seen);
+  w->target.strategy->stats(w->pool, &warm.seen);
   struct team_phase each = {.each = 1, .deadline_ns = w->deadline_ns};
   if (!warm_stretch(w, &warm, &each) || !warm_stretch(w, &warm, &each))
     return false;
@@ -369,20 +373,20 @@ static void look_at_live(void *context) {
 
 /* The workload's own threads hold no scope and have done what the measuring ones left to them. */
 static void settle(struct worker *w) {
-  if (w->target->workload->settle)
-    w->target->workload->settle(w->state);
+  if (w->target.workload->settle)
+    w->target.workload->settle(w->state);
 }
 
 /* Snapshots while all threads are parked; run-queue delay of a thread that sleeps is exact. */
 static void before(struct worker *w) {
   settle(w);
-  for (unsigned i = 0; i < w->cell->threads; i++) {
+  for (unsigned i = 0; i < w->cell.threads; i++) {
     struct thread_reading *r = &w->seats[i].reading;
     r->has_delay = os_run_delay_ns(team_member(w->team, i)->tid, &r->delay_start_ns);
   }
   w->m.has_throttled = os_throttled("", &w->throttled_before);
   w->has_steal = os_steal_ns("", &w->steal_before);
-  w->target->strategy->stats(w->pool, &w->m.pool_start);
+  w->target.strategy->stats(w->pool, &w->m.pool_start);
   heap_total(&w->m.heap_start);
   look_at_live(w);
 }
@@ -394,14 +398,14 @@ static void after(struct worker *w, const struct team_result *result, uint64_t c
   settle(w);
   heap_total(&m->heap_end);
   look_at_live(w);
-  w->target->strategy->stats(w->pool, &m->pool_end);
+  w->target.strategy->stats(w->pool, &m->pool_end);
   m->ops = result->ops;
   m->elapsed_ns = result->elapsed_ns;
   m->has_throttled = m->has_throttled && os_throttled("", &throttled);
   m->throttled = m->has_throttled ? throttled - w->throttled_before : 0;
   if (w->has_steal && os_steal_ns("", &steal))
     note_number(w, "steal-ns", steal - w->steal_before);
-  for (unsigned i = 0; i < w->cell->threads; i++) {
+  for (unsigned i = 0; i < w->cell.threads; i++) {
     const struct team_member *member = team_member(w->team, i);
     w->seats[i].reading.cpu = member->cpu;
     w->seats[i].reading.span_ns = member->end_ns - result->release_ns;
@@ -411,7 +415,7 @@ static void after(struct worker *w, const struct team_result *result, uint64_t c
 static bool measure(struct worker *w) {
   struct team_result result;
   struct team_phase phase = {
-      .ops = pace_measured_ops(w->cell->window_ns, w->wall_ns, w->cpus, w->cell->threads),
+      .ops = pace_measured_ops(w->cell.window_ns, w->wall_ns, w->cpus, w->cell.threads),
       .grain = pace_grain(busy_ns(w)),
       .edges = true,
       .deadline_ns = w->deadline_ns,
@@ -434,7 +438,7 @@ static bool measure(struct worker *w) {
 /* While threads are parked and before the sample itself takes memory. */
 static void read_memory(struct worker *w) {
   struct measurement *m = &w->m;
-  w->target->strategy->held(w->pool, &m->held);
+  w->target.strategy->held(w->pool, &m->held);
   m->has_system_bytes = allocator_system_bytes(
       &w->allocator, &m->system_bytes, m->why_no_system_bytes, sizeof m->why_no_system_bytes);
   m->has_rss = os_rss_peak("", &m->rss_peak);
@@ -446,7 +450,7 @@ static bool add_counters(struct worker *w) {
     char name[COUNTER_NAME_MAX + 4];
     const char *why = w->counters.events[i].why;
     double sum = 0;
-    for (unsigned t = 0; t < w->cell->threads && *why == '\0'; t++) {
+    for (unsigned t = 0; t < w->cell.threads && *why == '\0'; t++) {
       why = w->seats[t].counters.why[i];
       sum += (double)w->seats[t].counters.values[i];
     }
@@ -469,14 +473,14 @@ static bool flag_tail(struct worker *w) {
 }
 
 static bool fill(struct worker *w) {
-  struct thread_reading *readings = calloc(w->cell->threads, sizeof *readings);
+  struct thread_reading *readings = calloc(w->cell.threads, sizeof *readings);
   unsigned arenas;
   if (!readings)
     return false;
-  for (unsigned i = 0; i < w->cell->threads; i++)
+  for (unsigned i = 0; i < w->cell.threads; i++)
     readings[i] = w->seats[i].reading;
   w->m.thread = readings;
-  w->m.threads = w->cell->threads;
+  w->m.threads = w->cell.threads;
   w->m.cpus = w->cpus;
   bool ok = units_fill(&w->m, w->sample) && add_counters(w) && flag_tail(w);
   free(readings);
@@ -494,7 +498,7 @@ static bool note_allocator(struct worker *w) {
     out_of_memory(w);
     return false;
   }
-  if (!w->cell->expect_allocator || allocator_expect(a, w->cell->expect_allocator, &e))
+  if (!w->cell.expect_allocator || allocator_expect(a, w->cell.expect_allocator, &e))
     return true;
   sample_set_error(w->sample, "%s", e.text);
   return false;
@@ -508,7 +512,7 @@ static void note_speed(struct worker *w) {
 }
 
 static bool open_all(struct worker *w) {
-  w->cpus = count_cpus(w->cell);
+  w->cpus = count_cpus(&w->cell);
   return open_workload(w) && open_pool(w) && open_counters(w) && open_seats(w) && start_team(w);
 }
 
@@ -521,7 +525,7 @@ static void run_series(struct worker *w) {
   struct team_result result;
   struct sample *marks = &w->marks;
   w->series =
-      (struct series){marks, w->target->strategy, w->pool, &w->allocator, clock_wall_ns(), false};
+      (struct series){marks, w->target.strategy, w->pool, &w->allocator, clock_wall_ns(), false};
   if (!run(w, &once, &result))
     return;
   bool ok = true;
@@ -544,8 +548,8 @@ static void measure_all(struct worker *w) {
   if (!note_allocator(w) || !open_all(w))
     return;
   note_number(w, "setup-ns", clock_wall_ns() - start_ns);
-  w->deadline_ns = w->cell->limit_ns ? clock_wall_ns() + w->cell->limit_ns : 0;
-  if (w->target->of->flags & CASE_SERIES) {
+  w->deadline_ns = w->cell.limit_ns ? clock_wall_ns() + w->cell.limit_ns : 0;
+  if (w->of.flags & CASE_SERIES) {
     run_series(w);
     return;
   }
@@ -571,17 +575,24 @@ static struct cell limit_threads(const struct cell *cell, const struct workload_
   return fewer;
 }
 
-void worker_measure_with(const struct cell *asked, const struct worker_target *target,
+void worker_measure_with(const struct cell *cell, const struct worker_target *target,
                          struct sample *sample) {
-  const struct cell cell = limit_threads(asked, target->of, sample);
-  struct worker w = {.cell = &cell, .target = target, .sample = sample};
-  w.has_speed = speed_measure(&w.speed_ns);
+  struct worker *w = pages_map(sizeof *w);
+  if (!w) {
+    sample_set_error(sample, "out of memory");
+    return;
+  }
+  w->cell = limit_threads(cell, target->of, sample);
+  w->target = *target;
+  w->of = *target->of;
+  w->sample = sample;
+  w->has_speed = speed_measure(&w->speed_ns);
   os_rss_peak_reset(); /* else the loop's own memory would be in the peak */
   heap_thread_begin();
-  heap_total(&w.heap_before);
-  measure_all(&w);
-  if (cell.join)
-    close_all(&w);
+  heap_total(&w->heap_before);
+  measure_all(w);
+  if (cell->join && close_all(w))
+    pages_unmap(w, sizeof *w);
 }
 
 void worker_measure(const struct cell *cell, struct sample *sample) {

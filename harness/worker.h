@@ -25,7 +25,8 @@ struct worker_target {
 /*
  * Measures the target under the cell's threads, windows, seed and so on; the cell's case and
  * strategy names are for messages only. With cell->join everything is closed afterwards and bytes
- * that are then still allocated are an error; without, threads and pool are left to _exit.
+ * that are then still allocated are an error; without, threads and pool are left to _exit, and what
+ * target and cell point to must stay valid until then.
  */
 void worker_measure_with(const struct cell *cell, const struct worker_target *target,
                          struct sample *sample);

@@ -644,6 +644,15 @@ static void misbehaviour_shows(void **state) {
   assert_int_equal(s.ops, 2);
   sample_free(&s);
 
+  /* Ops that end while the bound is being written: their threads must find everything in place. */
+  char *late[] = {"--case",   "Selftest/sleep", "--strategy", "malloc",
+                  "--window", "3600000000000",  "--threads",  "8",
+                  "--limit",  "30000000",       NULL};
+  assert_int_equal(run_child(late, text, sizeof text), 0);
+  assert_true(sample_read(text, strlen(text), &s, &e));
+  assert_true(s.bound_s > 0);
+  sample_free(&s);
+
   char *fails[] = {CASE("fail"), "--threads", "2", NULL};
   assert_int_equal(run_child(fails, text, sizeof text), 0);
   assert_true(sample_read(text, strlen(text), &s, &e));
