@@ -537,6 +537,23 @@ static void names_that_do_not_exist_are_errors(void **state) {
   sample_free(&s);
 }
 
+static void an_object_file_brings_cases_of_its_own(void **state) {
+  (void)state;
+  const struct workload *w;
+  struct workload_case found;
+  struct error e;
+  const char *pod = "workloads/objects/pod.json";
+  assert_true(cell_find_case("Compare/Pod/structured", NULL, &w, &found, &e));
+  assert_string_equal(w->name, "compare");
+  assert_false(cell_find_case("Compare/Pod:pod/structured", NULL, &w, &found, &e));
+  assert_int_equal(e.status, EXIT_USAGE);
+  assert_true(cell_find_case("Compare/Pod:pod/structured", pod, &w, &found, &e));
+  assert_string_equal(found.name, "Compare/Pod:pod/structured");
+  assert_false(cell_find_case("Compare/Pod:none/structured", "no/such.json", &w, &found, &e));
+  assert_int_equal(e.status, EXIT_INPUT);
+  assert_non_null(strstr(e.text, "no/such.json"));
+}
+
 static void says_what_a_strategy_cannot_run(void **state) {
   (void)state;
   struct workload_case c = {.disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED)};
@@ -703,6 +720,7 @@ int main(void) {
       RESET(a_series_gives_units_per_mark),
       RESET(counters_are_summed_over_threads),
       RESET(names_that_do_not_exist_are_errors),
+      RESET(an_object_file_brings_cases_of_its_own),
       RESET(says_what_a_strategy_cannot_run),
       RESET(the_command_line_measures),
       RESET(misbehaviour_shows),
