@@ -592,7 +592,7 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
   if (p->preset && o->sweep_rounds < 0 && !list)
     p->sweep_rounds = 0; /* the published table has one thread count */
   p->sweep_is_ours = !list && o->sweep_rounds < 0;
-  p->window = o->window_ns ? o->window_ns : (o->quick ? 100 : 200) * MS;
+  p->window = o->window_ns ? o->window_ns : (o->quick ? 80 : 200) * MS;
   bool all = o->suite && strcmp(o->suite, "all") == 0;
   p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 32 : all ? 560 : 260) * SECOND;
   p->seed = o->seed;

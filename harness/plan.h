@@ -120,10 +120,16 @@ void plan_note(struct plan *p, const char *format, ...) __attribute__((format(pr
 #define PLAN_SLICE_NS 3750000u
 #define PLAN_ROTATIONS 4
 
+/* Four against four samples can still give p = 0.029; three cannot decide anything. */
+#define PLAN_FEWEST_ROUNDS 4
+
 uint64_t plan_rotation(unsigned threads, unsigned cpus);
 
 /* Sets windows, limits and expected times of all cells, then thins the plan to the budget. */
 void plan_schedule(struct plan *p, const struct options *o, const struct plan_machine *machine);
+
+/* Leaves at most so many rounds to the headline, or to the sweep. */
+void plan_limit_rounds(struct plan *p, bool headline, unsigned most);
 
 /* The last round in which anything is measured. */
 unsigned plan_last_round(const struct plan *p);

@@ -1,7 +1,8 @@
 /*
  * A run: everything that `poolbench run` holds while it measures.
  *
- * run.c drives it, record.c writes it down as run.json and reads it back, progress.c shows it.
+ * run.c drives it, measure.c takes its samples, record.c writes it down as run.json and reads it
+ * back, announce.c says it.
  */
 #ifndef POOLBENCH_RUN_H
 #define POOLBENCH_RUN_H
@@ -97,7 +98,33 @@ json_t *record_topology(hwloc_topology_t topology);
 /* `poolbench run`: argv[0] is "run". Prints; returns the exit status. */
 int run_main(int argc, char **argv);
 
-/* Remembers a failed sample; false when out of memory. */
+/* --- measure.c --------------------------------------------------------------------------- */
+
+/* Failures, or bounds, in a row after which a cell is given up: it would cost its limit again. */
+#define RUN_GIVE_UP_AFTER 2
+
+/*
+ * Measures the cell of `where` once, by a worker that is `program`, and keeps what came of it. A
+ * failed sample is no error. false with e: the run cannot go on (interrupted, a file that cannot
+ * be written, out of memory).
+ */
+bool run_measure(struct run *run, struct launcher *l, const char *program,
+                 const struct result *where, struct error *e);
+
+/* Remembers a failed sample, taking over its strings; false when out of memory. */
 bool run_add_failure(struct run *run, const struct run_failure *f);
+
+/* Remembers the missing units of a sample, the first of each name; false when out of memory. */
+bool run_keep_facts(struct run *run, const struct sample *s);
+
+/* The text of a sample's note, NULL when it has none of that key. */
+const char *run_note(const struct sample *s, const char *key);
+
+/* --- announce.c: all to stdout ----------------------------------------------------------- */
+
+void announce_machine(const struct run *run); /* "32 threads on 2 CPUs ..." */
+void announce_plan(const struct run *run);    /* what is measured, skipped, decided, how long */
+void announce_cells(const struct plan *p);    /* every cell, for --dry-run */
+void announce_end(const struct run *run);     /* failures, and where the results are */
 
 #endif

@@ -8,11 +8,6 @@
 
 #define MS 1000000u
 
-enum {
-  QUICK_FEWEST_ROUNDS = 4, /* 4 against 4 samples can still give p = 0.029 */
-  SWEEP_FEWEST_ROUNDS = 4,
-};
-
 static const uint64_t LEAST_LIMIT_NS = 3000000000u;
 /* A series waits for seconds on purpose; its limit of ten times this leaves room for --set. */
 static const uint64_t SERIES_NS = 10000000000u;
@@ -99,58 +94,88 @@ static void thin_counts(struct plan *p, unsigned keep) {
     p->sweep_rounds = 0;
 }
 
-/* Fewer rounds of the headline or of the sweep, down to `fewest`. */
-static void thin_rounds(struct plan *p, bool headline, unsigned fewest) {
-  unsigned *rounds = headline ? &p->rounds : &p->sweep_rounds;
-  unsigned before = *rounds;
-  while (!fits(p) && *rounds > fewest) {
-    --*rounds;
-    for (size_t i = 0; i < p->cell_count; i++)
-      if (p->cells[i].headline == headline && p->cells[i].rounds > *rounds)
-        p->cells[i].rounds = *rounds;
-  }
-  if (*rounds < before)
-    plan_note(p, "%u rounds%s instead of %u: no time for more (--budget changes that)", *rounds,
-              headline ? "" : " of the sweep", before);
+/* Fewer rounds of the sweep, down to four. */
+static void thin_sweep_rounds(struct plan *p) {
+  unsigned before = p->sweep_rounds;
+  while (!fits(p) && p->sweep_rounds > PLAN_FEWEST_ROUNDS)
+    plan_limit_rounds(p, false, p->sweep_rounds - 1);
+  if (p->sweep_rounds < before)
+    plan_note(p, "%u rounds of the sweep instead of %u: no time for more (--budget changes that)",
+              p->sweep_rounds, before);
 }
 
-/* Keeps the cases that have curves, where there are such and others. */
-static void thin_cases(struct plan *p) {
-  bool curves = false, others = false;
+void plan_limit_rounds(struct plan *p, bool headline, unsigned most) {
+  unsigned *rounds = headline ? &p->rounds : &p->sweep_rounds;
+  *rounds = *rounds < most ? *rounds : most;
+  for (size_t i = 0; i < p->cell_count; i++)
+    if (p->cells[i].headline == headline && p->cells[i].rounds > most)
+      p->cells[i].rounds = most;
+}
+
+/* What --quick gives up, from best to least: the first that fits is taken. */
+struct quick_level {
+  bool curves_only; /* only cases that have curves */
+  unsigned rounds;  /* of the headline */
+  unsigned keep;    /* counts of the sweep up to this one must fit; larger ones may */
+};
+static const struct quick_level quick_levels[] = {{false, 6, 2},
+                                                  {false, 5, 2},
+                                                  {true, 6, 2},
+                                                  {true, 5, 2},
+                                                  {true, 5, 1},
+                                                  {true, 5, 0},
+                                                  {true, PLAN_FEWEST_ROUNDS, 0}};
+enum { QUICK_LEVELS = sizeof quick_levels / sizeof quick_levels[0] };
+
+static uint64_t expected_at(const struct plan *p, const struct quick_level *level, bool curves) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < p->cell_count; i++) {
+    const struct plan_cell *c = &p->cells[i];
+    unsigned rounds = c->headline && c->rounds > level->rounds ? level->rounds : c->rounds;
+    if (level->curves_only && curves && !c->row->info->in_sweep)
+      continue;
+    if (c->headline || c->threads <= level->keep)
+      sum += c->expected * rounds;
+  }
+  return sum;
+}
+
+static bool any_curves(const struct plan *p, bool wanted) {
   for (size_t i = 0; i < p->case_count; i++)
-    *(p->cases[i].info->in_sweep ? &curves : &others) = true;
-  if (fits(p) || !curves || !others)
-    return;
+    if (p->cases[i].info->in_sweep == wanted)
+      return true;
+  return false;
+}
+
+static void drop_cases_without_curves(struct plan *p) {
   for (size_t i = 0; i < p->cell_count; i++)
     if (!p->cells[i].row->info->in_sweep)
       p->cells[i].rounds = 0;
   plan_note(p, "quick: only the cases that have curves; a full run measures all of the suite");
 }
 
-/* Would it fit if the sweep's thread counts above `keep` were given up? */
-static bool fits_without_counts(const struct plan *p, unsigned keep) {
-  uint64_t saved = 0;
-  for (size_t i = 0; i < p->cell_count; i++)
-    if (!p->cells[i].headline && p->cells[i].threads > keep)
-      saved += p->cells[i].expected * p->cells[i].rounds;
-  return plan_expected(p, 0) - saved <= p->budget;
+/* Returns the thread count up to which the sweep must stay. */
+static unsigned apply_quick(struct plan *p) {
+  bool curves = any_curves(p, true);
+  int level = 0;
+  while (level < QUICK_LEVELS - 1 && expected_at(p, &quick_levels[level], curves) > p->budget)
+    level++;
+  if (quick_levels[level].curves_only && curves && any_curves(p, false))
+    drop_cases_without_curves(p);
+  plan_limit_rounds(p, true, quick_levels[level].rounds);
+  return quick_levels[level].keep;
 }
 
 /* The sweep gives way before the headline; the headline is cut by --quick alone. */
 static void fit_budget(struct plan *p, unsigned cpus) {
-  unsigned keep = cpus < 2 ? 1 : 2;
-  if (p->quick && !fits_without_counts(p, keep))
-    thin_cases(p);
-  if (p->sweep_is_ours)
-    thin_counts(p, keep);
-  if (p->quick)
-    thin_rounds(p, true, QUICK_FEWEST_ROUNDS + 1);
+  if (fits(p))
+    return;
+  unsigned keep = p->quick ? apply_quick(p) : cpus < 2 ? 1 : 2;
   if (p->sweep_is_ours) {
-    thin_rounds(p, false, SWEEP_FEWEST_ROUNDS);
+    thin_counts(p, keep);
+    thin_sweep_rounds(p);
     thin_counts(p, 0);
   }
-  if (p->quick)
-    thin_rounds(p, true, QUICK_FEWEST_ROUNDS);
   if (!fits(p))
     plan_note(p, "this takes longer than %llu s; fewer cases, strategies or rounds are shorter",
               (unsigned long long)(p->budget / 1000 / MS));
@@ -170,6 +195,22 @@ static void note_windows(struct plan *p, const struct options *o, const struct p
     plan_note(p, "a cgroup limits the CPUs: samples can be throttled, and are flagged then");
 }
 
+/* The smallest two-sided p of n against n samples: 2 / C(2n, n). */
+static double smallest_p(unsigned n) {
+  double arrangements = 1;
+  for (unsigned i = 1; i <= n; i++)
+    arrangements *= (double)(n + i) / i;
+  return 2 / arrangements;
+}
+
+static void note_few_rounds(struct plan *p) {
+  if (p->quick)
+    plan_note(p,
+              "quick: %u samples a side, so p is %.2g at best; differences of a few percent and "
+              "many rows at once stay undecided",
+              p->rounds, smallest_p(p->rounds));
+}
+
 void plan_schedule(struct plan *p, const struct options *o, const struct plan_machine *m) {
   for (size_t i = 0; i < p->cell_count; i++) {
     struct plan_cell *c = &p->cells[i];
@@ -180,6 +221,7 @@ void plan_schedule(struct plan *p, const struct options *o, const struct plan_ma
   }
   note_windows(p, o, m);
   fit_budget(p, m->cpus);
+  note_few_rounds(p);
 }
 
 /* Steele, Lea and Flood's SplitMix64, which needs no seeding beyond a number. */
