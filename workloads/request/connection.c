@@ -16,12 +16,9 @@
 _Static_assert(sizeof(struct message) <= MESSAGE_BYTES, "fits the seed's size");
 _Static_assert(sizeof(struct subscription) <= SUBSCRIPTION_BYTES, "fits the seed's size");
 
-#define SID_TEXT_SIZE SID_SIZE
-
 /* The table's entry for a subscription. */
 struct table_entry {
   struct table_entry *next;
-  uint64_t sid;
   struct subscription *subscription;
 };
 
@@ -164,7 +161,7 @@ static void subscription_free(struct subscription *s) {
   if (s->subject)
     heap_free(s->subject, s->subject_length + 1);
   if (s->sid_text)
-    heap_free(s->sid_text, SID_TEXT_SIZE);
+    heap_free(s->sid_text, SID_SIZE);
   pthread_cond_destroy(&s->cond);
   pthread_mutex_destroy(&s->lock);
   heap_free(s, SUBSCRIPTION_BYTES);
@@ -181,11 +178,23 @@ static struct subscription *subscription_make(struct connection *c, struct text 
   pthread_cond_init(&s->cond, NULL);
   s->last = &s->first;
   s->subject = copy_bytes(subject.at, subject.length, subject.length + 1);
-  s->sid_text = heap_calloc(SID_TEXT_SIZE);
+  s->sid_text = heap_calloc(SID_SIZE);
   if (s->subject && s->sid_text)
     return s;
   subscription_free(s);
   return NULL;
+}
+
+/* By the sid's text, as it comes in a MSG. Sids count up, so their last digits spread them. */
+static struct table_entry **bucket_of(struct connection *c, struct text sid) {
+  size_t hash = 0;
+  for (size_t i = 0; i < sid.length; i++)
+    hash = hash * 10 + (unsigned char)sid.at[i];
+  return &c->table[hash % SUBSCRIPTION_BUCKETS];
+}
+
+static struct text sid_of(const struct subscription *s) {
+  return (struct text){s->sid_text, strlen(s->sid_text)};
 }
 
 /* Gives it a sid and makes it known to the reader. */
@@ -195,24 +204,34 @@ static bool table_add(struct connection *c, struct subscription *s) {
     return false;
   pthread_rwlock_wrlock(&c->table_lock);
   s->sid = ++c->next_sid;
-  struct table_entry **bucket = &c->table[s->sid % SUBSCRIPTION_BUCKETS];
-  *e = (struct table_entry){*bucket, s->sid, s};
+  snprintf(s->sid_text, SID_SIZE, "%" PRIu64, s->sid);
+  struct table_entry **bucket = bucket_of(c, sid_of(s));
+  *e = (struct table_entry){*bucket, s};
   *bucket = e;
   pthread_rwlock_unlock(&c->table_lock);
-  snprintf(s->sid_text, SID_TEXT_SIZE, "%" PRIu64, s->sid);
   return true;
 }
 
 /* When this returns the reader has let go of the subscription. */
 static void table_remove(struct connection *c, struct subscription *s) {
   pthread_rwlock_wrlock(&c->table_lock);
-  struct table_entry **at = &c->table[s->sid % SUBSCRIPTION_BUCKETS];
+  struct table_entry **at = bucket_of(c, sid_of(s));
   while ((*at)->subscription != s)
     at = &(*at)->next;
   struct table_entry *e = *at;
   *at = e->next;
   pthread_rwlock_unlock(&c->table_lock);
   heap_free(e, sizeof *e);
+}
+
+/* Under the table's lock. NULL when nobody has this sid any more. */
+static struct subscription *table_find(struct connection *c, struct text sid) {
+  for (struct table_entry *e = *bucket_of(c, sid); e; e = e->next) {
+    struct text have = sid_of(e->subscription);
+    if (have.length == sid.length && memcmp(have.at, sid.at, sid.length) == 0)
+      return e->subscription;
+  }
+  return NULL;
 }
 
 static bool send_sub(struct connection *c, const struct subscription *s) {
@@ -308,26 +327,14 @@ static void hand_over(struct subscription *s, struct message *m) {
   }
 }
 
-static struct subscription *table_find(struct connection *c, uint64_t sid) {
-  struct table_entry *e = c->table[sid % SUBSCRIPTION_BUCKETS];
-  while (e && e->sid != sid)
-    e = e->next;
-  return e ? e->subscription : NULL;
-}
-
 static bool receive(struct connection *c, const struct wire_frame *f) {
-  size_t sid;
-  if (!wire_number(f->words[1], SIZE_MAX / 16, &sid)) {
-    connection_fail(c, "MSG: the sid is no number");
-    return false;
-  }
   struct message *m = message_make(f);
   if (!m) {
     connection_fail(c, "reader: out of memory");
     return false;
   }
   pthread_rwlock_rdlock(&c->table_lock);
-  hand_over(table_find(c, sid), m);
+  hand_over(table_find(c, f->words[1]), m);
   pthread_rwlock_unlock(&c->table_lock);
   return true;
 }

@@ -43,7 +43,7 @@ struct subscription {
   pthread_cond_t cond;
   struct message *first, **last; /* queue for the delivery thread */
   struct connection *connection;
-  char *subject, *sid_text; /* owned, terminated */
+  char *subject, *sid_text; /* owned, terminated; the latter is the table's key */
   size_t subject_length;
   uint64_t sid;
   message_handler *handler; /* or else */
