@@ -10,6 +10,11 @@
 
 #include <stddef.h>
 
+/* Link names of its own: the comparer, which poolbench contains too, has an arena as well. */
+#define arena_alloc object_arena_alloc
+#define arena_str object_arena_str
+#define arena_free object_arena_free
+
 struct arena_chunk;
 
 /* Start from {0}. One thread at a time; what was allocated may be read by all. */
