@@ -1,0 +1,133 @@
+/* Tables of short texts; see grid.h. */
+#include "harness/grid.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void grid_init(struct grid *g, size_t columns, size_t names) {
+  *g = (struct grid){.columns = columns, .names = names};
+}
+
+void grid_free(struct grid *g) {
+  for (size_t i = 0; i < g->cells; i++)
+    free(g->texts[i]);
+  free(g->texts);
+  *g = (struct grid){0};
+}
+
+bool grid_add(struct grid *g, const char *format, ...) {
+  if (g->cells == g->room) {
+    size_t room = g->room ? 2 * g->room : 64;
+    char **texts = realloc(g->texts, room * sizeof *texts);
+    if (!texts)
+      return false;
+    g->texts = texts;
+    g->room = room;
+  }
+  va_list args;
+  va_start(args, format);
+  char *text;
+  int n = vasprintf(&text, format, args);
+  va_end(args);
+  if (n < 0)
+    return false;
+  g->texts[g->cells++] = text;
+  return true;
+}
+
+/* Columns on a terminal: characters, not bytes; everything here is one column wide. */
+static size_t text_columns(const char *s) {
+  size_t n = 0;
+  for (; *s; s++)
+    n += ((unsigned char)*s & 0xC0) != 0x80;
+  return n;
+}
+
+static void pad(size_t n, FILE *out) {
+  while (n-- > 0)
+    fputc(' ', out);
+}
+
+static size_t column_width(const struct grid *g, size_t column) {
+  size_t width = 0;
+  for (size_t i = column; i < g->cells; i += g->columns) {
+    size_t n = text_columns(g->texts[i]);
+    width = n > width ? n : width;
+  }
+  return width;
+}
+
+void grid_print(const struct grid *g, const char *indent, FILE *out) {
+  size_t owed = 0; /* blanks that are written only when something follows on the line */
+  for (size_t i = 0; i < g->cells; i++) {
+    size_t column = i % g->columns;
+    size_t blanks = column_width(g, column) - text_columns(g->texts[i]);
+    if (column == 0)
+      fputs(indent, out);
+    else
+      owed += 2;
+    if (column >= g->names)
+      owed += blanks;
+    if (*g->texts[i]) {
+      pad(owed, out);
+      owed = 0;
+    }
+    fputs(g->texts[i], out);
+    if (column < g->names)
+      owed += blanks;
+    if (column + 1 == g->columns) {
+      fputc('\n', out);
+      owed = 0;
+    }
+  }
+}
+
+static void markdown_text(const char *s, FILE *out) {
+  for (; *s; s++) {
+    if (*s == '|')
+      fputc('\\', out);
+    fputc(*s, out);
+  }
+}
+
+void grid_markdown(const struct grid *g, FILE *out) {
+  for (size_t i = 0; i < g->cells; i++) {
+    fputs("| ", out);
+    markdown_text(g->texts[i], out);
+    fputc(' ', out);
+    if ((i + 1) % g->columns != 0)
+      continue;
+    fputs("|\n", out);
+    if (i + 1 == g->columns) {
+      fputc('|', out);
+      for (size_t c = 0; c < g->columns; c++)
+        fputs(c < g->names ? " --- |" : " ---: |", out);
+      fputc('\n', out);
+    }
+  }
+}
+
+void grid_value(enum grid_kind kind, double value, char out[GRID_VALUE]) {
+  static const char *const prefixes[][5] = {
+      [GRID_NS] = {"ns", "µs", "ms", "s", "s"},
+      [GRID_BYTES] = {"B", "KiB", "MiB", "GiB", "TiB"},
+      [GRID_COUNT] = {"", "k", "M", "G", "T"},
+      [GRID_PERCENT] = {"%", "%", "%", "%", "%"},
+  };
+  double step = kind == GRID_BYTES ? 1024 : kind == GRID_PERCENT ? INFINITY : 1000;
+  int last = kind == GRID_NS ? 3 : 4, power = 0;
+  /* 999.5 would print as 1000: the prefix changes where the digits do. */
+  while (power < last && fabs(value) >= 999.5 * (step / 1000)) {
+    value /= step;
+    power++;
+  }
+  double size = fabs(value);
+  int decimals = size >= 99.95 || value == 0 ? 0 : size >= 9.995 ? 1 : 2;
+  if ((kind == GRID_COUNT || kind == GRID_BYTES) && power == 0 && value == floor(value))
+    decimals = 0;
+  if (size > 0 && size < 0.01)
+    decimals = 4;
+  snprintf(out, GRID_VALUE, "%.*f%s", decimals, value, value == 0 ? "" : prefixes[kind][power]);
+}
