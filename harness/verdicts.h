@@ -1,0 +1,38 @@
+/*
+ * The comparisons of a run at its headline thread count: every column against the base.
+ *
+ * Uses the comparer's statistics; adds nothing to them but what belongs to which. The family of
+ * the correction (Holm) is the run's rows of ns/op; B/op and allocs/op stand outside it.
+ */
+#ifndef POOLBENCH_VERDICTS_H
+#define POOLBENCH_VERDICTS_H
+
+#include "harness/rundata.h"
+
+enum verdict_unit { VERDICT_NS, VERDICT_BYTES, VERDICT_ALLOCS, VERDICT_UNITS };
+extern const char *const verdict_unit_names[VERDICT_UNITS]; /* "ns/op" ... */
+
+struct row_verdict {
+  unsigned row, column; /* column > 0 */
+  struct comparison comparison;
+};
+
+struct verdicts {
+  struct row_verdict *rows[VERDICT_UNITS]; /* row by row, columns in order */
+  size_t counts[VERDICT_UNITS];
+  double alpha, confidence, margin;
+};
+
+bool verdicts_make(struct verdicts *v, const struct rundata *d, struct error *e);
+void verdicts_free(struct verdicts *v);
+
+/* Outcomes of one column over the rows of a unit. */
+struct verdict_tally {
+  size_t better, worse, same, undecided, rows;
+  double best_low, best_high;   /* relative deltas of the better rows: least and greatest */
+  double worst_low, worst_high; /* of the worse ones */
+};
+struct verdict_tally verdicts_tally(const struct verdicts *v, enum verdict_unit unit,
+                                    unsigned column);
+
+#endif
