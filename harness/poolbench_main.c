@@ -5,6 +5,7 @@
 #include "harness/cell.h"
 #include "harness/list.h"
 #include "harness/probe.h"
+#include "harness/report.h"
 #include "harness/run.h"
 #include "harness/suggest.h"
 #include "harness/version.h"
@@ -20,6 +21,7 @@ struct command {
 static const struct command commands[] = {
     {"run", run_main, "measure strategies on workloads; writes results/<time>-<host>/"},
     {"list", list_main, "what can be measured here: cases, strategies, allocators, counters"},
+    {"report", report_main, "tables, review comment and plots of a finished run"},
     {"worker", worker_main, NULL},
     {"probe", probe_main, NULL},
 };

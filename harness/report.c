@@ -1,0 +1,300 @@
+/*
+ * `poolbench report`: the order of things and the command line; see report.h. The only file of the
+ * report that prints to the terminal.
+ */
+#include "harness/report.h"
+#include "comparer/poolcmp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Columns of comparison.txt: wide enough for five strategies side by side, narrower than wrapping.
+ */
+#define FILE_WIDTH 200
+
+struct report_options {
+  const char *folder;
+  bool no_plots, plots_only;
+};
+
+/* --- Facts. */
+
+/* The options as they were given, behind the front door's name. */
+static void read_command(struct report *r) {
+  char *out = r->facts.command;
+  const json_t *word, *list = rundata_fact(&r->data, "command");
+  size_t i, size = sizeof r->facts.command;
+  json_array_foreach(list, i, word) {
+    const char *text = json_string_value(word);
+    size_t used = strlen(out);
+    if (i == 0 || !text)
+      continue;
+    bool plain = *text && !strpbrk(text, " *?'\"\\$&;|<>()[]{}`~#!");
+    snprintf(out + used, size - used, plain ? " %s" : " '%s'", text);
+  }
+  if (*out) {
+    char options[sizeof r->facts.command];
+    memcpy(options, out, sizeof options);
+    snprintf(out, size, "./run.sh%.*s", (int)(size - 10), options);
+  }
+}
+
+static void read_facts(struct report *r) {
+  const struct rundata *d = &r->data;
+  struct report_facts *f = &r->facts;
+  f->id = rundata_fact_text(d, "id");
+  f->host = rundata_fact_text(d, "host.name");
+  f->cpu_model = rundata_fact_text(d, "host.cpu_model");
+  f->kernel = rundata_fact_text(d, "host.kernel");
+  f->placement = rundata_fact_text(d, "binding.line");
+  f->preset = rundata_fact_text(d, "preset.name");
+  f->compiler = rundata_fact_text(d, "program.compiler");
+  f->cpus = rundata_fact_number(d, "binding.cpus", 0);
+  f->started = rundata_fact_number(d, "started", 0);
+  /* A seed beyond JSON's integers is text. */
+  const json_t *seed = rundata_fact(d, "plan.seed");
+  if (json_is_integer(seed))
+    snprintf(f->seed, sizeof f->seed, "%" JSON_INTEGER_FORMAT, json_integer_value(seed));
+  else
+    snprintf(f->seed, sizeof f->seed, "%.20s",
+             json_is_string(seed) ? json_string_value(seed) : "n/a");
+  read_command(r);
+}
+
+bool report_load(struct report *r, const char *folder, struct error *e) {
+  *r = (struct report){0};
+  if (!rundata_load(&r->data, folder, e))
+    return false;
+  read_facts(r);
+  return verdicts_make(&r->verdicts, &r->data, e);
+}
+
+void report_free(struct report *r) {
+  verdicts_free(&r->verdicts);
+  rundata_free(&r->data);
+}
+
+/* --- The comparer. */
+
+/* What is put side by side; the base is first in the files, so it is in the tables. */
+static const char *column_key(const struct rundata *d) {
+  if (d->builds > 1)
+    return "/build";
+  return d->disciplines > 1 ? "/strategy,/discipline" : "/strategy";
+}
+
+/*
+ * poolcmp with these arguments (NULL at the end) on files of the run; *text is its output, owned
+ * by the caller. Status 4, nothing comparable, still gives tables.
+ */
+static bool compare(const char *const *arguments, char **text, struct error *e) {
+  char *argv[16] = {"poolcmp"}, *complaints = NULL;
+  size_t size, complaint_size;
+  int argc = 1;
+  while (*arguments && argc < 15)
+    argv[argc++] = (char *)*arguments++;
+  FILE *out = open_memstream(text, &size), *err = open_memstream(&complaints, &complaint_size);
+  if (!out || !err)
+    return error_set(e, EXIT_INPUT, "out of memory");
+  int status = poolcmp_run(argc, argv, out, err);
+  fclose(out);
+  fclose(err);
+  bool ok = status == EXIT_DONE || status == EXIT_NOTHING;
+  if (!ok)
+    error_set(e, (enum exit_status)status, "comparing the samples: %s", complaints);
+  free(complaints);
+  return ok;
+}
+
+/* comparison.txt, and what the terminal shows: benchstat's layout. */
+static bool compare_text(const struct report *r, int width, char **text, struct error *e) {
+  char samples[PATH_MAX], width_text[16];
+  snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
+  snprintf(width_text, sizeof width_text, "%d", width);
+  const char *arguments[] = {"-col", column_key(&r->data), "-width", width_text, samples, NULL};
+  return compare(arguments, text, e);
+}
+
+/* The review's table: ns/op with intervals, corrected p and verdicts, as verdicts.h decides. */
+static bool compare_markdown(const struct report *r, char **text, struct error *e) {
+  char samples[PATH_MAX];
+  snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
+  const char *arguments[] = {
+      "-col",    column_key(&r->data), "-format", "markdown", "-ci", "-correct", "holm",
+      "-filter", ".unit:ns/op",        samples,   NULL,       NULL,  NULL};
+  const char *twin = rundata_twin(&r->data);
+  if (twin) {
+    arguments[10] = "-twin";
+    arguments[11] = twin;
+  }
+  return compare(arguments, text, e);
+}
+
+/* The seed's own layout, from the two files that a preset's run writes. */
+static bool compare_preset(const struct report *r, char **text, struct error *e) {
+  char old[PATH_MAX], new[PATH_MAX];
+  snprintf(old, sizeof old, "%s/old.txt", r->data.folder);
+  snprintf(new, sizeof new, "%s/new.txt", r->data.folder);
+  *text = NULL;
+  if (access(old, R_OK) != 0 || access(new, R_OK) != 0)
+    return true;
+  char old_label[PATH_MAX + 8], new_label[PATH_MAX + 8];
+  snprintf(old_label, sizeof old_label, "old=%s", old);
+  snprintf(new_label, sizeof new_label, "new=%s", new);
+  const char *arguments[] = {"-format", "classic", old_label, new_label, NULL};
+  return compare(arguments, text, e);
+}
+
+/* --- Files and terminal. */
+
+static bool write_file(const struct report *r, const char *name, const char *text,
+                       struct error *e) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", r->data.folder, name);
+  FILE *f = fopen(path, "we");
+  if (!f)
+    return error_errno(e, EXIT_INPUT, "%s", path);
+  bool ok = fputs(text, f) >= 0;
+  ok = fclose(f) == 0 && ok;
+  return ok || error_errno(e, EXIT_INPUT, "writing %s", path);
+}
+
+static bool write_review(const struct report *r, const char *tables, struct error *e) {
+  char *text = NULL;
+  size_t size;
+  FILE *memory = open_memstream(&text, &size);
+  if (!memory)
+    return error_set(e, EXIT_INPUT, "out of memory");
+  bool ok = report_review(r, tables, memory) || error_set(e, EXIT_INPUT, "out of memory");
+  fclose(memory);
+  ok = ok && write_file(r, "review.md", text, e);
+  free(text);
+  return ok;
+}
+
+static int terminal_width(void) {
+  struct winsize w;
+  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_col < 40)
+    return FILE_WIDTH;
+  return w.ws_col;
+}
+
+/* A heading and what `write` has to say, if anything. */
+static void print_list(const struct report *r, const char *heading,
+                       void (*write)(const struct report *, const char *, const char *, FILE *)) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *memory = open_memstream(&text, &size);
+  if (!memory)
+    return;
+  write(r, "", "  ", memory);
+  fclose(memory);
+  if (size > 0)
+    printf("%s\n%s\n", heading, text);
+  free(text);
+}
+
+static bool print_contention(const struct report *r, struct error *e) {
+  struct grid g;
+  bool ok = report_contention(r, false, &g);
+  if (ok) {
+    printf("where the time goes at %u threads, per op (medians; CPU, blocked and run queue are "
+           "sums over the threads)\n",
+           r->data.headline);
+    grid_print(&g, "  ", stdout);
+    putchar('\n');
+  }
+  grid_free(&g);
+  return ok || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+static void print_files(const struct report *r, bool plots) {
+  const char *folder = r->data.folder;
+  printf("files in %s\n"
+         "  comparison.txt   the tables above\n"
+         "  samples.txt      %u threads, for poolcmp or benchstat; sweep.txt: the other counts\n"
+         "  detail.txt       every unit; run.json: plan, machine, failures\n",
+         folder, r->data.headline);
+  if (plots)
+    puts("  plots/           pictures as SVG and PNG, and the data they were drawn from");
+  printf("into a review: gh pr comment --body-file %s/review.md   (or paste it)\n", folder);
+}
+
+static bool tables(const struct report *r, struct error *e) {
+  char *text = NULL, *markdown = NULL, *shown = NULL, *preset = NULL;
+  int width = terminal_width();
+  bool ok = compare_text(r, FILE_WIDTH, &text, e) && compare_markdown(r, &markdown, e) &&
+            compare_preset(r, &preset, e) &&
+            (width == FILE_WIDTH || compare_text(r, width, &shown, e));
+  ok = ok && write_file(r, "comparison.txt", text, e) && write_review(r, markdown, e);
+  if (ok) {
+    if (preset)
+      printf("%s\n", preset);
+    printf("%s\n", shown ? shown : text);
+  }
+  free(text);
+  free(markdown);
+  free(shown);
+  free(preset);
+  return ok;
+}
+
+static bool make(const struct report *r, const struct report_options *o, struct error *e) {
+  if (!o->plots_only) {
+    if (!tables(r, e) || !print_contention(r, e))
+      return false;
+    print_list(r, "findings", report_findings);
+    print_list(r, "not decided", report_undecided);
+    print_list(r, "to read it with care", report_caveats);
+  }
+  /* Pictures come last: whatever goes wrong with them, the tables are there. */
+  bool drawn = o->no_plots || report_plots(r, stdout, e);
+  if (o->plots_only)
+    printf("plots in %s/plots\n", r->data.folder);
+  else
+    print_files(r, !o->no_plots);
+  return drawn;
+}
+
+static bool parse(int argc, char **argv, struct report_options *o, struct error *e) {
+  for (int i = 1; i < argc; i++) {
+    const char *word = argv[i];
+    const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 1);
+    if (word[0] != '-' && !o->folder)
+      o->folder = word;
+    else if (word[0] != '-')
+      return error_set(e, EXIT_USAGE, "report: one run at a time, but there are %s and %s",
+                       o->folder, word);
+    else if (strcmp(name, "no-plots") == 0)
+      o->no_plots = true;
+    else if (strcmp(name, "plots-only") == 0)
+      o->plots_only = true;
+    else
+      return error_set(e, EXIT_USAGE,
+                       "report: unknown option %s; usage: poolbench report [--no-plots | "
+                       "--plots-only] RUN",
+                       word);
+  }
+  if (!o->folder)
+    return error_set(e, EXIT_USAGE, "report: which run? poolbench report results/latest");
+  return true;
+}
+
+int report_main(int argc, char **argv) {
+  struct report_options o = {0};
+  struct report r = {0};
+  struct error e;
+  bool ok = parse(argc, argv, &o, &e) && report_load(&r, o.folder, &e) && make(&r, &o, &e);
+  ok = ok && (fflush(stdout) == 0 || error_errno(&e, EXIT_INPUT, "standard output"));
+  report_free(&r);
+  if (ok)
+    return EXIT_DONE;
+  fflush(stdout);
+  fprintf(stderr, "poolbench: %s\n", e.text);
+  return (int)e.status;
+}

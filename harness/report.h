@@ -1,0 +1,68 @@
+/*
+ * `poolbench report RUN`: from a finished run to what a reader gets. Writes comparison.txt,
+ * review.md and plots/ into the run's folder and prints the summary; measures nothing.
+ *
+ * The parts share one struct: report.c owns it and the order, report_text.c the sentences,
+ * report_contention.c the table of where time goes, report_review.c review.md, report_plots.c the
+ * plots' data and pictures.
+ */
+#ifndef POOLBENCH_REPORT_H
+#define POOLBENCH_REPORT_H
+
+#include "harness/grid.h"
+#include "harness/verdicts.h"
+
+/* Facts of run.json as far as it has them; NULL and 0 for what it has not. */
+struct report_facts {
+  const char *id, *host, *cpu_model, *placement, *preset, *compiler, *kernel;
+  char command[1000]; /* "./run.sh --cpus 32" */
+  char seed[24];
+  double cpus, started; /* started: seconds since the epoch */
+};
+
+struct report {
+  struct rundata data;
+  struct verdicts verdicts;
+  struct report_facts facts;
+};
+
+/* main of `poolbench report`; the only function here that prints errors. Returns an exit status. */
+int report_main(int argc, char **argv);
+
+/* Loads and compares. false with e. */
+bool report_load(struct report *r, const char *folder, struct error *e);
+void report_free(struct report *r);
+
+/*
+ * --- report_text.c: sentences and lists. `tick` is put around names: "`" in markdown, "" else.
+ */
+
+/* One paragraph a unit, one clause a strategy, from the verdicts. */
+void report_findings(const struct report *r, const char *tick, const char *bullet, FILE *out);
+
+/* What could not be decided, and how many rounds would. Prints nothing when all was. */
+void report_undecided(const struct report *r, const char *tick, const char *bullet, FILE *out);
+
+/* Oversubscription, flagged and failed samples, missing counters, notes of the plan. */
+void report_caveats(const struct report *r, const char *tick, const char *bullet, FILE *out);
+
+/* "host · CPU · 2 CPUs · 2026-11-30 18:02 UTC · run 5f2c", for captions. */
+void report_caption(const struct report *r, char *text, size_t size);
+
+/* The time of an epoch second as "2026-11-30 18:02 UTC". */
+void report_time(double seconds, char *text, size_t size);
+
+/* --- report_contention.c: medians of what is known per (case, strategy). false without memory. */
+bool report_contention(const struct report *r, bool markdown, struct grid *g);
+
+/* --- report_review.c: review.md. `table` is poolcmp's markdown of ns/op. false without memory. */
+bool report_review(const struct report *r, const char *table, FILE *out);
+
+/*
+ * --- report_plots.c: writes folder/plots/NAME.tsv and draws NAME.svg and NAME.png with gnuplot;
+ * points plots/latest of the checkout there. Without gnuplot, or when there is nothing to draw, a
+ * line on `say` tells. false with e only when files cannot be written or gnuplot failed.
+ */
+bool report_plots(const struct report *r, FILE *say, struct error *e);
+
+#endif

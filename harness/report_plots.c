@@ -1,0 +1,239 @@
+/*
+ * The plots of a report: data files from the comparer's statistics, pictures by gnuplot from the
+ * scripts in plots/. See report.h; what the columns mean stands in the scripts.
+ */
+#include "harness/gnuplot.h"
+#include "harness/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder's path and a name in it. */
+#define PATH_ROOM (PATH_MAX + 64)
+
+/* --- Data files. */
+
+static FILE *create(const struct report *r, const char *name, struct error *e) {
+  char path[PATH_ROOM];
+  snprintf(path, sizeof path, "%s/plots/%s", r->data.folder, name);
+  FILE *f = fopen(path, "we");
+  if (!f)
+    error_errno(e, EXIT_INPUT, "%s", path);
+  return f;
+}
+
+static bool finish(FILE *f, const char *name, struct error *e) {
+  bool ok = !ferror(f);
+  ok = fclose(f) == 0 && ok;
+  return ok || error_errno(e, EXIT_INPUT, "writing plots/%s", name);
+}
+
+/* The notes that plots/common.gp reads. */
+static void write_notes(const struct report *r, FILE *f) {
+  char caption[400];
+  report_caption(r, caption, sizeof caption);
+  fprintf(f, "# cpus\t%.0f\n# threads\t%u\n# confidence\t%.0f\n", r->facts.cpus, r->data.headline,
+          100 * r->verdicts.confidence);
+  fprintf(f, "# caption\t%s\n# base\t%s\n", caption, r->data.columns.names[0]);
+  for (size_t i = 0; i < r->data.columns.count; i++)
+    fprintf(f, "# series\t%s\n", r->data.columns.names[i]);
+}
+
+/* A bound that does not exist is an empty field. */
+static void write_bound(FILE *f, double value) {
+  fputc('\t', f);
+  if (isfinite(value))
+    fprintf(f, "%.9g", value);
+}
+
+static void write_point(const struct report *r, const struct rundata_cell *c, FILE *f) {
+  const struct rundata_values *v = rundata_unit(&r->data, c, "ns/op");
+  if (!v)
+    return;
+  struct stats_ranks ranks = stats_median_ranks(v->n, r->verdicts.confidence);
+  fprintf(f, "%s\t%s\t%u\t%.9g", r->data.rows.names[c->row], r->data.columns.names[c->column],
+          c->threads, stats_median(v->sorted, v->n));
+  write_bound(f, ranks.lo >= 1 ? v->sorted[ranks.lo - 1] : -INFINITY);
+  write_bound(f, ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : INFINITY);
+  fprintf(f, "\t%zu\n", v->n);
+}
+
+/* Rows that have more than one thread count. */
+static bool has_curve(const struct rundata *d, size_t row) {
+  unsigned first = 0;
+  for (size_t i = 0; i < d->cell_count; i++)
+    if (d->cells[i].row == row && rundata_unit(d, &d->cells[i], "ns/op")) {
+      if (first && d->cells[i].threads != first)
+        return true;
+      first = d->cells[i].threads;
+    }
+  return false;
+}
+
+static size_t curve_rows(const struct rundata *d) {
+  size_t n = 0;
+  for (size_t row = 0; row < d->rows.count; row++)
+    n += has_curve(d, row);
+  return n;
+}
+
+static bool write_curves(const struct report *r, struct error *e) {
+  const struct rundata *d = &r->data;
+  FILE *f = create(r, "curves.tsv", e);
+  if (!f)
+    return false;
+  fprintf(f, "# Median ns/op and its %.0f %% interval from order statistics.\n",
+          100 * r->verdicts.confidence);
+  write_notes(r, f);
+  fputs("# columns\tcase\tseries\tthreads\tns/op\tlow\thigh\tsamples\n", f);
+  for (size_t row = 0; row < d->rows.count; row++)
+    for (size_t column = 0; has_curve(d, row) && column < d->columns.count; column++)
+      for (size_t t = 0; t < d->count_count; t++)
+        write_point(r, rundata_cell(d, row, column, d->counts[t]), f);
+  return finish(f, "curves.tsv", e);
+}
+
+static const char *verdict_word(enum verdict v) {
+  static const char *const words[] = {[VERDICT_NONE] = "undecided",
+                                      [VERDICT_SAME] = "same",
+                                      [VERDICT_FASTER] = "faster",
+                                      [VERDICT_SLOWER] = "slower",
+                                      [VERDICT_UNDECIDED] = "undecided"};
+  return words[v];
+}
+
+static bool write_deltas(const struct report *r, struct error *e) {
+  FILE *f = create(r, "delta.tsv", e);
+  if (!f)
+    return false;
+  fprintf(f,
+          "# ns/op against the base at %u threads: ratio and its %.0f %% interval "
+          "(Hodges-Lehmann), p after Holm.\n",
+          r->data.headline, 100 * r->verdicts.confidence);
+  write_notes(r, f);
+  fputs("# columns\tcase\tseries\tratio\tlow\thigh\tp\tverdict\n", f);
+  for (size_t i = 0; i < r->verdicts.counts[VERDICT_NS]; i++) {
+    const struct row_verdict *v = &r->verdicts.rows[VERDICT_NS][i];
+    const struct comparison *c = &v->comparison;
+    fprintf(f, "%s\t%s\t%.9g", r->data.rows.names[v->row], r->data.columns.names[v->column],
+            1 + c->delta.center);
+    write_bound(f, 1 + c->delta.lo);
+    write_bound(f, 1 + c->delta.hi);
+    fprintf(f, "\t%.6g\t%s\n", c->p_adjusted, verdict_word(c->verdict));
+  }
+  return finish(f, "delta.tsv", e);
+}
+
+/* --- Pictures. */
+
+/* The checkout's plots/, beside this program's build folder, or where POOLBENCH_PLOTS says. */
+static bool scripts_folder(char path[PATH_MAX]) {
+  const char *told = getenv("POOLBENCH_PLOTS");
+  if (told) {
+    snprintf(path, PATH_MAX, "%s", told);
+    return true;
+  }
+  char self[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n < 0)
+    return false;
+  self[n] = '\0';
+  /* One folder up at a time: builds of their own stand deeper (build/asan). */
+  for (char *slash; (slash = strrchr(self, '/')) != NULL && slash != self;) {
+    *slash = '\0';
+    if (snprintf(path, PATH_MAX, "%s/plots", self) >= PATH_MAX)
+      continue;
+    char script[PATH_ROOM];
+    snprintf(script, sizeof script, "%s/common.gp", path);
+    if (access(script, R_OK) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* One plot in both forms. A picture of an earlier report does not survive a failed one. */
+static enum gnuplot_result draw(const struct report *r, const char *scripts, const char *name,
+                                const char *data, struct error *e) {
+  static const char *const forms[] = {"svg", "png"};
+  char script[PATH_ROOM], input[PATH_ROOM], picture[PATH_ROOM];
+  enum gnuplot_result result = GNUPLOT_DREW;
+  snprintf(script, sizeof script, "%s/%s.gp", scripts, name);
+  snprintf(input, sizeof input, "%s/plots/%s", r->data.folder, data);
+  for (size_t i = 0; result == GNUPLOT_DREW && i < 2; i++) {
+    snprintf(picture, sizeof picture, "%s/plots/%s.%s", r->data.folder, name, forms[i]);
+    if (unlink(picture) != 0 && errno != ENOENT) {
+      error_errno(e, EXIT_INPUT, "%s", picture);
+      return GNUPLOT_FAILED;
+    }
+    result = gnuplot_draw(script, input, picture, e);
+  }
+  return result;
+}
+
+/*
+ * plots/latest of the checkout shows the newest run's pictures: a link, replaced by a rename, and
+ * relative for a run inside the checkout, which may be moved. A convenience: where it cannot be
+ * made (read-only checkout) nothing else suffers.
+ */
+static void link_latest(const struct report *r, const char *scripts) {
+  char folder[PATH_ROOM], run[PATH_MAX], here[PATH_MAX], target[PATH_ROOM];
+  char link[PATH_ROOM], fresh[PATH_ROOM];
+  snprintf(folder, sizeof folder, "%s/plots", r->data.folder);
+  if (!realpath(folder, run) || !realpath(scripts, here))
+    return;
+  size_t checkout = (size_t)(strrchr(here, '/') - here);
+  bool inside = strncmp(run, here, checkout) == 0 && run[checkout] == '/';
+  snprintf(target, sizeof target, "%s%s", inside ? ".." : "", inside ? run + checkout : run);
+  snprintf(link, sizeof link, "%s/latest", here);
+  snprintf(fresh, sizeof fresh, "%s/.latest.new", here);
+  unlink(fresh);
+  if (symlink(target, fresh) == 0 && rename(fresh, link) != 0)
+    unlink(fresh);
+}
+
+bool report_plots(const struct report *r, FILE *say, struct error *e) {
+  char folder[PATH_ROOM], scripts[PATH_MAX];
+  if (snprintf(folder, sizeof folder, "%s/plots", r->data.folder) >= PATH_MAX)
+    return error_set(e, EXIT_INPUT, "%s: the path is too long", r->data.folder);
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+    return error_errno(e, EXIT_INPUT, "%s", folder);
+  if (!write_curves(r, e) || !write_deltas(r, e))
+    return false;
+  if (!scripts_folder(scripts)) {
+    fprintf(say, "no plots: the scripts in plots/ are not beside this program; POOLBENCH_PLOTS "
+                 "says where they are\n");
+    return true;
+  }
+  size_t curves = curve_rows(&r->data);
+  const struct {
+    const char *name, *data, *why_not;
+    bool wanted;
+  } plots[] = {
+      {"throughput", "curves.tsv", "every case has one thread count, so no curve", curves > 0},
+      {"time", "curves.tsv", "the same", curves > 0},
+      {"delta", "delta.tsv", "nothing to compare", r->verdicts.counts[VERDICT_NS] > 0},
+  };
+  for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
+    if (!plots[i].wanted) {
+      fprintf(say, "no plot %s: %s\n", plots[i].name, plots[i].why_not);
+      continue;
+    }
+    enum gnuplot_result result = draw(r, scripts, plots[i].name, plots[i].data, e);
+    if (result == GNUPLOT_MISSING) {
+      fprintf(say,
+              "no plots: gnuplot is not installed (apt-get install gnuplot-nox; then "
+              "./run.sh plot %s)\n",
+              r->data.folder);
+      return true;
+    }
+    if (result == GNUPLOT_FAILED)
+      return false;
+  }
+  link_latest(r, scripts);
+  return true;
+}

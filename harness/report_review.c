@@ -1,0 +1,167 @@
+/*
+ * review.md: the run as a review comment, complete without pictures. See report.h.
+ */
+#include "harness/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* GitHub's limit is 65,536 characters; bytes are never fewer. */
+#define REVIEW_MOST 60000
+
+/* What the cases have in common, as a pattern; a single name, or "12 cases". */
+static void common_name(const struct rundata *d, char *out, size_t size) {
+  size_t length = strlen(d->rows.names[0]);
+  for (size_t i = 1; i < d->rows.count; i++)
+    while (length > 0 && strncmp(d->rows.names[0], d->rows.names[i], length) != 0)
+      length--;
+  while (d->rows.count > 1 && length > 0 && d->rows.names[0][length - 1] != '/')
+    length--;
+  if (length > 0)
+    snprintf(out, size, "`%.*s%s`", (int)length, d->rows.names[0], d->rows.count > 1 ? "*" : "");
+  else
+    snprintf(out, size, "%zu cases", d->rows.count);
+}
+
+static void title(const struct report *r, FILE *out) {
+  const struct rundata *d = &r->data;
+  char name[300];
+  common_name(d, name, sizeof name);
+  fprintf(out, "### %s%s%s at %u threads", r->facts.preset ? r->facts.preset : "",
+          r->facts.preset ? ": " : "", name, d->headline);
+  const char *what = d->builds > 1 ? "build" : "strategy",
+             *many = d->builds > 1 ? "builds" : "strategies";
+  if (d->columns.count > 1)
+    fprintf(out, ", %zu %s against `%s`", d->columns.count - 1, d->columns.count == 2 ? what : many,
+            d->columns.names[0]);
+  fputs("\n\n", out);
+}
+
+static void section(const char *name, const char *text, FILE *out) {
+  if (*text)
+    fprintf(out, "%s\n\n%s\n", name, text);
+}
+
+static void machine(const struct report *r, FILE *out) {
+  const struct report_facts *f = &r->facts;
+  char when[40];
+  report_time(f->started, when, sizeof when);
+  fprintf(out, "%s, %s, %s. %s, %s.\n", f->cpu_model ? f->cpu_model : "CPU n/a",
+          f->placement ? f->placement : "placement n/a", f->kernel ? f->kernel : "kernel n/a", when,
+          f->compiler ? f->compiler : "compiler n/a");
+}
+
+static void how(const struct report *r, FILE *out) {
+  const struct report_facts *f = &r->facts;
+  fprintf(
+      out,
+      "Each sample is a fresh process; cells were measured in shuffled rounds (seed %s, run "
+      "%s); ns/op is the time from the release of all threads to the last op, divided by all "
+      "ops.\n"
+      "Deltas are Hodges-Lehmann estimates with %.0f %% intervals; a difference counts when the "
+      "exact Mann-Whitney test, Holm-corrected over the %zu rows of ns/op, gives p <= %.2f; "
+      "\"same\" means inside %.0f %%.\n",
+      f->seed, f->id ? f->id : "n/a", 100 * r->verdicts.confidence, r->verdicts.counts[VERDICT_NS],
+      r->verdicts.alpha, 100 * r->verdicts.margin);
+}
+
+/* "20.0KiB, 710": medians of B/op and allocs/op. */
+static bool add_memory(const struct rundata *d, const struct rundata_cell *c, struct grid *g) {
+  double bytes, allocs;
+  char b[GRID_VALUE], a[GRID_VALUE];
+  if (!rundata_median(d, c, "B/op", &bytes) || !rundata_median(d, c, "allocs/op", &allocs))
+    return grid_add(g, "-");
+  grid_value(GRID_BYTES, bytes, b);
+  grid_value(GRID_COUNT, allocs, a);
+  return grid_add(g, "%s, %s", b, a);
+}
+
+/* The other two tables of the comparison in one; all of them stand in comparison.txt. */
+static bool memory_table(const struct report *r, struct grid *g) {
+  const struct rundata *d = &r->data;
+  grid_init(g, d->columns.count + 1, 1);
+  bool ok = grid_add(g, "bytes and allocations per op");
+  for (size_t column = 0; ok && column < d->columns.count; column++)
+    ok = grid_add(g, "%s", d->columns.names[column]);
+  for (size_t row = 0; ok && row < d->rows.count; row++) {
+    ok = grid_add(g, "%s", d->rows.names[row]);
+    for (size_t column = 0; ok && column < d->columns.count; column++)
+      ok = add_memory(d, rundata_headline(d, row, column), g);
+  }
+  return ok;
+}
+
+/* Runs a writer of text into a string; NULL without memory. The caller frees it. */
+static char *text_of_writer(void (*write)(const struct report *, const char *, const char *,
+                                          FILE *),
+                            const struct report *r) {
+  char *text = NULL;
+  size_t size;
+  FILE *memory = open_memstream(&text, &size);
+  if (!memory)
+    return NULL;
+  write(r, "`", "- ", memory);
+  fclose(memory);
+  return text;
+}
+
+enum { WITH_ALL, WITHOUT_CONTENTION, WITHOUT_TABLES };
+
+static bool write_review(const struct report *r, const char *table, int level, FILE *out) {
+  char *findings = text_of_writer(report_findings, r),
+       *undecided = text_of_writer(report_undecided, r),
+       *caveats = text_of_writer(report_caveats, r);
+  struct grid g = {0}, memory = {0};
+  bool ok = findings && undecided && caveats && report_contention(r, true, &g) &&
+            memory_table(r, &memory);
+  if (ok) {
+    title(r, out);
+    fputs(findings, out);
+    fputc('\n', out);
+    machine(r, out);
+    if (r->facts.command[0])
+      fprintf(out, "`%s`\n", r->facts.command);
+    fputc('\n', out);
+    if (level < WITHOUT_TABLES) {
+      fprintf(out, "%s\n", table);
+      grid_markdown(&memory, out);
+      fputc('\n', out);
+    } else
+      fputs("The tables are too long for a comment; they are in comparison.txt.\n\n", out);
+    if (level < WITHOUT_CONTENTION) {
+      fputs("Where the time goes, per op (medians; CPU, blocked and run queue are sums over the "
+            "threads)\n\n",
+            out);
+      grid_markdown(&g, out);
+      fputc('\n', out);
+    }
+    section("Not decided by this run", undecided, out);
+    section("To read it with care", caveats, out);
+    how(r, out);
+  }
+  grid_free(&g);
+  grid_free(&memory);
+  free(findings);
+  free(undecided);
+  free(caveats);
+  return ok;
+}
+
+bool report_review(const struct report *r, const char *table, FILE *out) {
+  for (int level = WITH_ALL; level <= WITHOUT_TABLES; level++) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+      return false;
+    bool ok = write_review(r, table, level, memory);
+    fclose(memory);
+    bool fits = ok && (size <= REVIEW_MOST || level == WITHOUT_TABLES);
+    if (fits)
+      fwrite(text, 1, size, out);
+    free(text);
+    if (!ok || fits)
+      return ok;
+  }
+  return false;
+}

@@ -1,0 +1,507 @@
+/*
+ * The report on a run written by hand: figures, sentences and files are checked against numbers
+ * worked out here, not by the code under test.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/gnuplot.h"
+#include "harness/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct place {
+  char folder[64];
+  char *text; /* of the last read_file or print */
+};
+
+static int make_place(void **state) {
+  struct place *p = calloc(1, sizeof *p);
+  if (!p)
+    return -1;
+  snprintf(p->folder, sizeof p->folder, "/tmp/poolbench-report.XXXXXX");
+  *state = p;
+  return mkdtemp(p->folder) ? 0 : -1;
+}
+
+static int remove_place(void **state) {
+  struct place *p = *state;
+  char command[100];
+  snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
+  int status = system(command);
+  free(p->text);
+  free(p);
+  return status;
+}
+
+static void write_file(const struct place *p, const char *name, const char *text) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", p->folder, name);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  assert_true(fputs(text, f) >= 0);
+  assert_int_equal(fclose(f), 0);
+}
+
+static const char *read_file(struct place *p, const char *name) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", p->folder, name);
+  FILE *f = fopen(path, "r");
+  if (!f)
+    fail_msg("%s is not there", path);
+  free(p->text);
+  p->text = calloc(1, 1 << 16);
+  assert_non_null(p->text);
+  size_t n = fread(p->text, 1, (1 << 16) - 1, f);
+  p->text[n] = '\0';
+  fclose(f);
+  return p->text;
+}
+
+static bool exists(const struct place *p, const char *name) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", p->folder, name);
+  return access(path, F_OK) == 0;
+}
+
+static void assert_holds(const char *text, const char *part) {
+  if (!strstr(text, part))
+    fail_msg("\"%s\" is not in:\n%s", part, text);
+}
+
+/*
+ * Two cases, three strategies, eight rounds at 4 threads and a sweep of 1 thread. In Case/a fast
+ * takes half and slow twice of malloc's time, in Case/b fast is within its noise.
+ */
+static const double noise[8] = {1.00, 1.01, 0.99, 1.02, 0.98, 1.005, 0.995, 1.015};
+
+static void write_sample(FILE *f, const char *row, const char *strategy, int threads, int round,
+                         double ns, bool every_unit) {
+  bool pool = strcmp(strategy, "malloc") != 0, locked = strcmp(strategy, "slow") == 0;
+  fprintf(f, "# run beef round %d seq %d\n", round, round);
+  if (every_unit && round == 3 && locked && threads == 4)
+    fputs("# flag foreign-cpu 9 % of the CPU\n", f);
+  fprintf(f, "Benchmark%s/strategy=%s-%d\t100\t%.6g ns/op\t%d B/op\t%d allocs/op", row, strategy,
+          threads, ns, pool ? 600 : 1000, pool ? 6 : 10);
+  if (every_unit)
+    fprintf(f, "\t%.6g cpu-ns/op\t%d lockacq/op\t%d contended/op\t%d lockwait-ns/op\t%d pooled-B",
+            1.9 * ns, locked ? 40 : 0, locked ? 10 : 0, locked ? 1500 : 0, pool ? 2048 : 0);
+  fputc('\n', f);
+}
+
+static void write_samples(const struct place *p, const char *name, bool every_unit, bool sweep) {
+  static const char *const strategies[] = {"malloc", "fast", "slow"};
+  static const double ratio[2][3] = {{1, 0.5, 2}, {1, 1.003, 2}};
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", p->folder, name);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fputs("goos: linux\ngoarch: amd64\ncpu: test\nallocator: glibc 2.36\n", f);
+  for (int round = 1; round <= 8; round++)
+    for (int row = 0; row < 2; row++)
+      for (int s = 0; s < 3; s++) {
+        double ns = 1000 * (row + 1) * ratio[row][s] * noise[(round + s) % 8];
+        if (sweep)
+          write_sample(f, row ? "Case/b" : "Case/a", strategies[s], 1, round, 2 * ns, every_unit);
+        write_sample(f, row ? "Case/b" : "Case/a", strategies[s], 4, round, ns, every_unit);
+      }
+  assert_int_equal(fclose(f), 0);
+}
+
+static const char run_json[] =
+    "{\"version\": 1, \"id\": \"beef\", \"started\": 1796061600,"
+    " \"command\": [\"run\", \"--cpus\", \"4\", \"--cases\", \"Case/*\"],"
+    " \"program\": {\"compiler\": \"gcc 12.2.0\"},"
+    " \"host\": {\"name\": \"box\", \"cpu_model\": \"Test CPU\", \"kernel\": \"Linux 6.1\"},"
+    " \"binding\": {\"cpus\": 2, \"line\": \"4 threads on 2 CPUs (2 a CPU, oversubscribed)\"},"
+    " \"preset\": null, \"plan\": {\"seed\": \"18446744073709551615\", \"notes\": [\"a note\"],"
+    " \"skipped\": [{\"case\": \"Case/b\", \"strategy\": \"arena\", \"why\": \"outlives\"}]},"
+    " \"failed\": [{\"name\": \"BenchmarkCase/a/strategy=slow-4\", \"round\": 5, \"what\":"
+    " \"crash\", \"why\": \"signal 11\"}],"
+    " \"missing\": {\"PAPI_TOT_CYC/op\": \"no counters\", \"PAPI_TOT_INS/op\": \"no counters\"}}";
+
+static int make_run(void **state) {
+  if (make_place(state) != 0)
+    return -1;
+  struct place *p = *state;
+  write_samples(p, "samples.txt", false, false);
+  write_samples(p, "detail.txt", true, true);
+  write_file(p, "run.json", run_json);
+  return 0;
+}
+
+static void load(struct report *r, const struct place *p) {
+  struct error e;
+  if (!report_load(r, p->folder, &e))
+    fail_msg("%s", e.text);
+}
+
+/* --- Loading. */
+
+static void cells_are_found_by_row_column_and_threads(void **state) {
+  struct report r;
+  load(&r, *state);
+  const struct rundata *d = &r.data;
+  assert_int_equal(d->rows.count, 2);
+  assert_string_equal(d->rows.names[0], "Case/a");
+  assert_int_equal(d->columns.count, 3);
+  assert_string_equal(d->columns.names[0], "malloc");
+  assert_int_equal(d->count_count, 2);
+  assert_int_equal(d->counts[0], 1);
+  assert_int_equal(d->headline, 4);
+  /* The middle two of 1000 x noise are 1000 and 1005. */
+  double median;
+  assert_true(rundata_median(d, rundata_cell(d, 0, 0, 4), "ns/op", &median));
+  assert_true(fabs(median - 1002.5) < 1e-6);
+  assert_true(rundata_headline(d, 0, 0) == rundata_cell(d, 0, 0, 4));
+  assert_null(rundata_cell(d, 0, 0, 2));
+  assert_false(rundata_median(d, rundata_cell(d, 0, 0, 4), "p99-ns", &median));
+  report_free(&r);
+}
+
+static void builds_become_columns_and_strategies_rows(void **state) {
+  struct place *p = *state;
+  write_file(p, "detail.txt",
+             "BenchmarkC/strategy=malloc/build=base-2\t1\t100 ns/op\n"
+             "BenchmarkC/strategy=malloc/build=new-2\t1\t90 ns/op\n"
+             "BenchmarkC/strategy=lock:kind=ticket/build=base-2\t1\t100 ns/op\n");
+  struct report r;
+  load(&r, p);
+  assert_int_equal(r.data.columns.count, 2);
+  assert_string_equal(r.data.columns.names[1], "new");
+  assert_string_equal(r.data.rows.names[1], "C/lock:kind=ticket");
+  report_free(&r);
+}
+
+static void disciplines_and_allocators_that_vary_stand_in_names(void **state) {
+  struct place *p = *state;
+  write_file(p, "detail.txt",
+             "allocator: glibc 2.36\n"
+             "BenchmarkC/strategy=a/discipline=leaky-2\t1\t100 ns/op\n"
+             "BenchmarkC/strategy=a-2\t1\t90 ns/op\n"
+             "allocator: jemalloc 5.3.0\n"
+             "BenchmarkC/strategy=a-2\t1\t80 ns/op\n");
+  struct report r;
+  load(&r, p);
+  assert_string_equal(r.data.columns.names[0], "a+leaky");
+  assert_string_equal(r.data.columns.names[1], "a");
+  assert_string_equal(r.data.rows.names[0], "C@glibc");
+  assert_string_equal(r.data.rows.names[1], "C@jemalloc");
+  report_free(&r);
+}
+
+static void refused(struct place *p, const char *folder, enum exit_status status,
+                    const char *says) {
+  struct report r;
+  struct error e;
+  (void)p;
+  assert_false(report_load(&r, folder, &e));
+  assert_int_equal(e.status, status);
+  assert_holds(e.text, says);
+  report_free(&r);
+}
+
+static void what_is_no_run_is_refused_by_name(void **state) {
+  struct place *p = *state;
+  char path[200];
+  refused(p, "/nowhere/run", EXIT_INPUT, "/nowhere/run");
+  refused(p, p->folder, EXIT_INPUT, "detail.txt");
+  write_file(p, "detail.txt", "goos: linux\n");
+  refused(p, p->folder, EXIT_NOTHING, "no samples");
+  snprintf(path, sizeof path, "%s/detail.txt", p->folder);
+  refused(p, path, EXIT_INPUT, "not a run's folder");
+  write_file(p, "detail.txt",
+             "BenchmarkC/strategy=a-2\t1\t100 ns/op\nBenchmarkC/strategy=a-2\t1\tNaN ns/op\n");
+  refused(p, p->folder, EXIT_INPUT, "detail.txt:2");
+  write_file(p, "detail.txt", "BenchmarkC/strategy=a-2\t1\t100 ns/op\n");
+  write_file(p, "run.json", "{\"version\": 1,\n");
+  refused(p, p->folder, EXIT_INPUT, "run.json:");
+}
+
+static void an_unfinished_round_counts_and_its_cut_line_does_not(void **state) {
+  struct place *p = *state;
+  write_file(p, "detail.txt", "BenchmarkC/strategy=a-2\t1\t100 ns/op\n");
+  write_file(p, "round.part",
+             "BenchmarkC/strategy=a-2\t1\t120 ns/op\nBenchmarkC/strategy=a-2\t1\t13");
+  struct report r;
+  load(&r, p);
+  assert_true(r.data.partial);
+  const struct rundata_values *v = rundata_unit(&r.data, &r.data.cells[0], "ns/op");
+  assert_int_equal(v->n, 2);
+  report_free(&r);
+}
+
+/* --- Verdicts and words. */
+
+static void verdicts_follow_from_the_samples(void **state) {
+  struct report r;
+  load(&r, *state);
+  struct verdict_tally fast = verdicts_tally(&r.verdicts, VERDICT_NS, 1);
+  assert_int_equal(fast.rows, 2);
+  assert_int_equal(fast.better, 1);
+  assert_int_equal(fast.same, 1); /* +0.3 % with 1 % noise lies inside 3 % */
+  assert_true(fabs(fast.best_low - -0.5) < 0.02);
+  struct verdict_tally slow = verdicts_tally(&r.verdicts, VERDICT_NS, 2);
+  assert_int_equal(slow.worse, 2);
+  /* 600 of 1000 bytes in every sample: exact, -40 %. */
+  struct verdict_tally bytes = verdicts_tally(&r.verdicts, VERDICT_BYTES, 1);
+  assert_int_equal(bytes.better, 2);
+  assert_true(fabs(bytes.best_low - -0.4) < 1e-9);
+  report_free(&r);
+}
+
+typedef void writer(const struct report *, const char *, const char *, FILE *);
+
+static const char *said(struct place *p, writer *write, const struct report *r) {
+  size_t size;
+  free(p->text);
+  p->text = NULL;
+  FILE *memory = open_memstream(&p->text, &size);
+  assert_non_null(memory);
+  write(r, "`", "- ", memory);
+  fclose(memory);
+  return p->text;
+}
+
+static void findings_say_how_many_and_how_much(void **state) {
+  struct place *p = *state;
+  struct report r;
+  load(&r, p);
+  const char *text = said(p, report_findings, &r);
+  assert_holds(text, "- Time per op against `malloc`: `fast` faster in 1 of 2 (-50");
+  assert_holds(text, "the same in 1; `slow` slower in 2 of 2 (+");
+  assert_holds(text, "- Allocations per op against `malloc`: `fast` fewer in 2 of 2 (-40.0 %); "
+                     "`slow` fewer in 2 of 2 (-40.0 %).\n");
+  report_free(&r);
+}
+
+static void too_few_rounds_for_the_family_are_said(void **state) {
+  struct place *p = *state;
+  /* 3 rounds: p is at least 2 / C(6, 3) = 0.1. Alone it is decided from 4 rounds on: 2 / C(8, 4).
+   */
+  write_file(p, "detail.txt",
+             "BenchmarkC/strategy=a-2\t1\t100 ns/op\nBenchmarkC/strategy=a-2\t1\t101 ns/op\n"
+             "BenchmarkC/strategy=a-2\t1\t102 ns/op\nBenchmarkC/strategy=b-2\t1\t200 ns/op\n"
+             "BenchmarkC/strategy=b-2\t1\t201 ns/op\nBenchmarkC/strategy=b-2\t1\t202 ns/op\n");
+  struct report r;
+  load(&r, p);
+  const char *text = said(p, report_undecided, &r);
+  assert_holds(text, "the smallest p of so few rounds, 0.1, times 1 rows is above 0.05");
+  assert_holds(text, "(--rounds 4)");
+  assert_holds(text, "- `C` `b`: +99.0 % (unbounded to unbounded)");
+  report_free(&r);
+}
+
+static void caveats_name_everything_that_casts_doubt(void **state) {
+  struct place *p = *state;
+  struct report r;
+  load(&r, p);
+  const char *text = said(p, report_caveats, &r);
+  assert_holds(text, "- oversubscribed: 4 threads on 2 CPUs");
+  assert_holds(text, "- foreign-cpu: 2 samples in 2 cells (`Case/a/strategy=slow-4` ...)");
+  assert_holds(text, "- failed: `BenchmarkCase/a/strategy=slow-4` in round 5: crash, signal 11\n");
+  assert_holds(text, "- skipped: `Case/b` under `arena`, outlives\n");
+  assert_holds(text, "- PAPI_TOT_CYC/op, PAPI_TOT_INS/op: not measured, no counters\n");
+  assert_holds(text, "- a note\n");
+  report_free(&r);
+}
+
+static void the_contention_table_shows_what_exists(void **state) {
+  struct place *p = *state;
+  struct report r;
+  load(&r, p);
+  struct grid g;
+  assert_true(report_contention(&r, false, &g));
+  size_t size;
+  FILE *memory = open_memstream(&p->text, &size);
+  grid_print(&g, "", memory);
+  fclose(memory);
+  /* Nothing was blocked or scanned, so there is no such column; 10 of 40 is 25 %. */
+  assert_holds(p->text, "             CPU  locks  contended  lock wait   pooled\n"
+                        "Case/a\n"
+                        "  malloc  1.90µs      0          -          0        0\n"
+                        "  fast     952ns      0          -          0  2.00KiB\n"
+                        "  slow    3.81µs     40      25.0%     1.50µs  2.00KiB\n");
+  grid_free(&g);
+  report_free(&r);
+}
+
+static void values_have_three_digits_and_a_prefix(void **state) {
+  (void)state;
+  static const struct {
+    enum grid_kind kind;
+    double value;
+    const char *text;
+  } cases[] = {
+      {GRID_NS, 0, "0"},           {GRID_NS, 0.5, "0.50ns"},
+      {GRID_NS, 999.4, "999ns"},   {GRID_NS, 999.6, "1.00µs"},
+      {GRID_NS, 22140, "22.1µs"},  {GRID_NS, 3.2e12, "3200s"},
+      {GRID_COUNT, 441, "441"},    {GRID_COUNT, 1620, "1.62k"},
+      {GRID_COUNT, 0.04, "0.04"},  {GRID_BYTES, 1024, "1.00KiB"},
+      {GRID_BYTES, 1023, "1023B"}, {GRID_PERCENT, 100, "100%"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[GRID_VALUE];
+    grid_value(cases[i].kind, cases[i].value, text);
+    assert_string_equal(text, cases[i].text);
+  }
+}
+
+/* --- Files. */
+
+static int report(struct place *p, const char *option) {
+  char *argv[] = {"report", p->folder, (char *)option, NULL};
+  return report_main(option ? 3 : 2, argv);
+}
+
+static void the_review_is_complete_and_fits_a_comment(void **state) {
+  struct place *p = *state;
+  assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
+  const char *text = read_file(p, "review.md");
+  assert_true(strlen(text) < 65536);
+  assert_holds(text, "### `Case/*` at 4 threads, 2 strategies against `malloc`\n");
+  assert_holds(text, "Test CPU, 4 threads on 2 CPUs (2 a CPU, oversubscribed), Linux 6.1. "
+                     "2026-11-30 18:00 UTC, gcc 12.2.0.\n");
+  assert_holds(text, "`./run.sh --cpus 4 --cases 'Case/*'`\n");
+  assert_holds(text, "| Case/a | malloc |");
+  assert_holds(text, "seed 18446744073709551615, run beef");
+  /* All of malloc's values lie above all of fast's: exact p = 2 / C(16, 8) = 0.000155; x 4 rows. */
+  assert_holds(text, "p<0.001 holm=0.001 n=8");
+  assert_holds(text, "| Case/b | 1000B, 10 | 600B, 6 | 600B, 6 |\n");
+  assert_false(exists(p, "plots"));
+}
+
+static void the_comparison_is_benchstats_layout_with_the_base_first(void **state) {
+  struct place *p = *state;
+  assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
+  const char *text = read_file(p, "comparison.txt");
+  const char *base = strstr(text, "malloc"), *other = strstr(text, "fast");
+  assert_non_null(base);
+  assert_true(other && base < other);
+  /* All of malloc's values lie above all of fast's: exact p = 2 / C(16, 8) = 0.000155. */
+  assert_holds(text, "(p=0.000 n=8)");
+  assert_holds(text, "geomean");
+}
+
+static void plot_data_holds_medians_and_ratios_with_intervals(void **state) {
+  struct place *p = *state;
+  struct report r;
+  struct error e;
+  char scripts[100];
+  load(&r, p);
+  snprintf(scripts, sizeof scripts, "%s/scripts", p->folder);
+  assert_int_equal(mkdir(scripts, 0777), 0);
+  setenv("POOLBENCH_PLOTS", scripts, 1); /* no scripts there: gnuplot fails, the data is written */
+  FILE *nowhere = fopen("/dev/null", "w");
+  report_plots(&r, nowhere, &e);
+  fclose(nowhere);
+  unsetenv("POOLBENCH_PLOTS");
+  const char *text = read_file(p, "plots/curves.tsv");
+  assert_holds(text, "# cpus\t2\n# threads\t4\n# confidence\t95\n# caption\tbox · Test CPU · 2 "
+                     "CPUs · 2026-11-30 18:00 UTC · run beef\n"
+                     "# base\tmalloc\n# series\tmalloc\n# series\tfast\n# series\tslow\n");
+  /* n = 8: 1st to 7th of {980 .. 1020}; binomial(8, 1/2) leaves (1 + 9) / 256 outside, 3.9 %. */
+  assert_holds(text, "Case/a\tmalloc\t4\t1002.5\t980\t1015\t8\n");
+  text = read_file(p, "plots/delta.tsv");
+  assert_holds(text, "Case/a\tfast\t0.");
+  assert_holds(text, "\tfaster\n");
+  assert_holds(text, "Case/b\tslow\t");
+  report_free(&r);
+}
+
+static void pictures_are_drawn_when_gnuplot_is_there(void **state) {
+  struct place *p = *state;
+  if (system("command -v gnuplot >/dev/null") != 0)
+    skip();
+  char command[200], scripts[100];
+  snprintf(command, sizeof command, "mkdir '%s/scripts' && cp plots/*.gp '%s/scripts'", p->folder,
+           p->folder);
+  assert_int_equal(system(command), 0);
+  snprintf(scripts, sizeof scripts, "%s/scripts", p->folder);
+  setenv("POOLBENCH_PLOTS", scripts, 1);
+  int status = report(p, "--plots-only");
+  unsetenv("POOLBENCH_PLOTS");
+  assert_int_equal(status, EXIT_DONE);
+  static const char *const names[] = {"throughput", "time", "delta"};
+  for (size_t i = 0; i < 3; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "plots/%s.svg", names[i]);
+    const char *svg = read_file(p, name);
+    assert_holds(svg, "Case/a");
+    assert_holds(svg, "</svg>");
+    snprintf(name, sizeof name, "plots/%s.png", names[i]);
+    assert_memory_equal(read_file(p, name), "\x89PNG\r\n\x1a\n", 8);
+  }
+  assert_true(exists(p, "scripts/latest/delta.svg"));
+  assert_false(exists(p, "comparison.txt"));
+}
+
+static void gnuplots_own_words_are_reported(void **state) {
+  struct place *p = *state;
+  if (system("command -v gnuplot >/dev/null") != 0)
+    skip();
+  char script[100];
+  struct error e;
+  write_file(p, "broken.gp", "plot nonsense +\n");
+  snprintf(script, sizeof script, "%s/broken.gp", p->folder);
+  assert_int_equal(gnuplot_draw(script, "data", "picture.svg", &e), GNUPLOT_FAILED);
+  assert_holds(e.text, "nonsense");
+}
+
+static void without_gnuplot_only_the_pictures_are_missing(void **state) {
+  struct place *p = *state;
+  char *path = strdup(getenv("PATH"));
+  assert_non_null(path);
+  setenv("PATH", "/nonexistent", 1);
+  int status = report(p, NULL);
+  setenv("PATH", path, 1);
+  free(path);
+  assert_int_equal(status, EXIT_DONE);
+  assert_true(exists(p, "comparison.txt"));
+  assert_true(exists(p, "plots/curves.tsv"));
+  assert_false(exists(p, "plots/throughput.svg"));
+}
+
+static void wrong_options_are_usage_errors(void **state) {
+  struct place *p = *state;
+  assert_int_equal(report(p, "--no-plot"), EXIT_USAGE);
+  assert_int_equal(report(p, "another-run"), EXIT_USAGE);
+  char *argv[] = {"report", NULL};
+  assert_int_equal(report_main(1, argv), EXIT_USAGE);
+}
+
+#define PLACE(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
+#define WITH_RUN(f) cmocka_unit_test_setup_teardown(f, make_run, remove_place)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_RUN(cells_are_found_by_row_column_and_threads),
+      PLACE(builds_become_columns_and_strategies_rows),
+      PLACE(disciplines_and_allocators_that_vary_stand_in_names),
+      PLACE(what_is_no_run_is_refused_by_name),
+      PLACE(an_unfinished_round_counts_and_its_cut_line_does_not),
+      WITH_RUN(verdicts_follow_from_the_samples),
+      WITH_RUN(findings_say_how_many_and_how_much),
+      PLACE(too_few_rounds_for_the_family_are_said),
+      WITH_RUN(caveats_name_everything_that_casts_doubt),
+      WITH_RUN(the_contention_table_shows_what_exists),
+      cmocka_unit_test(values_have_three_digits_and_a_prefix),
+      WITH_RUN(the_review_is_complete_and_fits_a_comment),
+      WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),
+      WITH_RUN(plot_data_holds_medians_and_ratios_with_intervals),
+      WITH_RUN(pictures_are_drawn_when_gnuplot_is_there),
+      WITH_RUN(gnuplots_own_words_are_reported),
+      WITH_RUN(without_gnuplot_only_the_pictures_are_missing),
+      WITH_RUN(wrong_options_are_usage_errors),
+  };
+  return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
