@@ -202,12 +202,20 @@ static bool fill_keys(struct group *g, struct context *c, const struct subject *
   return c->table != NO_KEY && c->row != NO_KEY && c->column != NO_KEY && c->residue != NO_KEY;
 }
 
+/* The number of the configuration in force; equal hashes of 128 bits are taken for equal sets. */
+static uint32_t find_state(struct group *g, const struct reader *r) {
+  if (!g->last || g->last_config[0] != r->config_hash[0] ||
+      g->last_config[1] != r->config_hash[1]) {
+    g->last_state = intern_add(
+        &g->states, (struct text){(const char *)r->config_hash, sizeof r->config_hash});
+    memcpy(g->last_config, r->config_hash, sizeof g->last_config);
+  }
+  return g->last_state;
+}
+
 static struct context *find_context(struct group *g, struct reader *r, struct subject *s,
                                     uint32_t file) {
-  uint32_t name = intern_add(&g->names, s->name);
-  /* Equal hashes of 128 bits are taken for equal sets. */
-  uint32_t state =
-      intern_add(&g->states, (struct text){(const char *)r->config_hash, sizeof r->config_hash});
+  uint32_t name = intern_add(&g->names, s->name), state = find_state(g, r);
   if (name == INTERN_NONE || state == INTERN_NONE)
     return NULL;
   size_t at = context_hash(name, state, file) & (g->context_slots - 1);
@@ -387,7 +395,6 @@ bool group_add(struct group *g, struct reader *r, struct text label, uint32_t fi
     if (!c)
       return false;
     g->last_file = file;
-    memcpy(g->last_config, r->config_hash, sizeof g->last_config);
   }
   if (c->dropped)
     return true;

@@ -53,7 +53,7 @@ struct group {
   /* Private. */
   struct context *last;
   uint64_t last_config[2];
-  uint32_t last_file;
+  uint32_t last_file, last_state;
   struct context **contexts;
   size_t context_count, context_slots;
   struct intern states;
