@@ -15,10 +15,12 @@
 #define ALLOCATORS_MAX 16
 
 struct allocator_arm {
-  char *label;      /* "glibc", "jemalloc", or the user's label */
-  char *path;       /* library to preload; NULL: what the process has without one */
-  bool user_path;   /* given as LABEL=/path */
-  char version[80]; /* "" until a sample told */
+  char *label;    /* "glibc", "jemalloc", or the user's label */
+  char *path;     /* library to preload; NULL: what the process has without one */
+  bool user_path; /* given as LABEL=/path */
+  /* What a process with it told: "" until then. */
+  char version[80];
+  char library[300]; /* the file that its malloc is in */
 };
 
 struct allocators {

@@ -24,7 +24,16 @@ bool run_add_failure(struct run *run, const struct run_failure *f) {
 }
 
 /* Keeps the first of each name. */
+/* Notes that say the same of every sample. */
+static const char *const fact_notes[] = {"live-peak-period-ns", NULL};
+
 bool run_keep_facts(struct run *run, const struct sample *s) {
+  for (size_t i = 0; fact_notes[i]; i++) {
+    const char *text = run_note(s, fact_notes[i]);
+    if (text && !run_note(&run->facts, fact_notes[i]) &&
+        !sample_add_note(&run->facts, fact_notes[i], text))
+      return false;
+  }
   for (size_t i = 0; i < s->missing_count; i++) {
     bool known = false;
     for (size_t k = 0; k < run->facts.missing_count && !known; k++)
@@ -130,6 +139,8 @@ static bool keep_sample(struct run *run, struct result *item, struct error *e) {
   bool ok = run_keep_facts(run, s) && value_of_bound(s) &&
             (speed == 0 || sample_add(s, UNIT_CALIBRATION, (double)speed));
   struct run_cell *c = &run->cells[item->cell];
+  unsigned arenas = (unsigned)note_number(s, "arenas");
+  c->arenas = arenas > c->arenas ? arenas : c->arenas;
   c->failures = 0;
   c->bounds = s->bound_s > 0 ? c->bounds + 1 : 0;
   c->given_up = c->bounds >= RUN_GIVE_UP_AFTER;

@@ -192,13 +192,14 @@ static json_t *binding_part(const struct run *run) {
 static json_t *cell_part(const struct run *run, size_t i) {
   const struct plan_cell *c = &run->plan.cells[i];
   return json_pack(
-      "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:b, s:i, s:I, s:b}", "name",
-      c->name, "case", c->row->info->name, "strategy", c->arm->label, "discipline",
+      "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:i, s:b, s:b, s:b, s:i, s:I, s:b, s:i}",
+      "name", c->name, "case", c->row->info->name, "strategy", c->arm->label, "discipline",
       discipline_name(c->arm->discipline), "allocator", c->allocator->label, "build",
       text_or_null(c->build->label), "object", text_or_null(c->row->object), "options",
       text_or_null(c->row->options), "threads", (int)c->threads, "team", (int)c->team, "headline",
       c->headline, "base", c->arm->is_base, "twin", c->arm->is_twin, "rounds", (int)c->rounds,
-      "window_ns", (json_int_t)c->window, "given_up", run->cells ? run->cells[i].given_up : false);
+      "window_ns", (json_int_t)c->window, "given_up", run->cells[i].given_up, "arenas",
+      (int)run->cells[i].arenas);
 }
 
 static json_t *skips_part(const struct plan *p) {
@@ -236,10 +237,10 @@ static json_t *preset_part(const struct plan *p) {
 static json_t *allocators_part(const struct allocators *a) {
   json_t *list = json_array();
   for (size_t i = 0; list && i < a->count; i++)
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:o, s:s}", "name", a->items[i].label, "version",
-                                    a->items[i].version, "path", text_or_null(a->items[i].path),
-                                    "linkage", a->items[i].path ? "preloaded" : "linked"));
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", a->items[i].label, "version",
+                        a->items[i].version, "path", text_or_null(a->items[i].path), "linkage",
+                        a->items[i].path ? "preloaded" : "linked", "library", a->items[i].library));
   return list;
 }
 
@@ -423,6 +424,7 @@ static bool same_plan(const json_t *cells, struct plan *p, struct run_cell *stat
     p->cells[i].rounds = (unsigned)member_number(c, "rounds");
     p->cells[i].window = member_number(c, "window_ns");
     state[i].given_up = json_is_true(json_object_get(c, "given_up"));
+    state[i].arenas = (unsigned)member_number(c, "arenas");
   }
   return true;
 }

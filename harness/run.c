@@ -86,7 +86,9 @@ static bool probe(struct run *run, struct launcher *l, struct allocator_arm *a, 
   if (ok) {
     const char *version = run_note(&result.sample, NOTE_ALLOCATOR_VERSION);
     const char *counters = run_note(&result.sample, PROBE_COUNTERS);
+    const char *library = run_note(&result.sample, NOTE_ALLOCATOR_PATH);
     snprintf(a->version, sizeof a->version, "%.79s", version ? version : "");
+    snprintf(a->library, sizeof a->library, "%.299s", library ? library : "");
     if (counters)
       snprintf(run->counters, sizeof run->counters, "%.999s", counters);
     ok = run_keep_facts(run, &result.sample) || error_set(e, EXIT_INPUT, "out of memory");
@@ -222,12 +224,25 @@ static bool all_rounds(struct run *run, struct launcher *l, struct progress *p, 
   return true;
 }
 
+/* More threads than arenas share them, and wait for each other inside malloc. */
+static void note_arenas(struct run *run) {
+  unsigned arenas = 0;
+  for (size_t i = 0; i < run->plan.cell_count; i++)
+    if (run->plan.cells[i].headline && run->cells[i].arenas > arenas)
+      arenas = run->cells[i].arenas;
+  if (arenas && arenas < run->plan.headline)
+    plan_note(&run->plan, "glibc made at most %u arenas for %u threads, which share them", arenas,
+              run->plan.headline);
+}
+
 /* Writes down how it ended. A disk that is full keeps the record of the last whole round. */
 static void finish(struct run *run, bool whole, const struct error *why, struct error *e) {
   run->status = whole                             ? RUN_COMPLETE
                 : why->status == EXIT_INTERRUPTED ? RUN_INTERRUPTED
                                                   : RUN_BROKEN;
   run->ended = time(NULL);
+  if (whole)
+    note_arenas(run);
   if (!write_record(run, e) && !whole)
     e->text[0] = '\0'; /* the first error is the one to tell */
   runfiles_close(&run->files);

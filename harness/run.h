@@ -32,6 +32,7 @@ struct run_failure {
 struct run_cell {
   unsigned failures, bounds; /* in a row of rounds; a good sample sets them back */
   bool given_up;             /* not tried again in this run */
+  unsigned arenas;           /* the most that glibc made in a sample; 0: not told */
 };
 
 struct run_times {
@@ -114,7 +115,10 @@ bool run_measure(struct run *run, struct launcher *l, const char *program,
 /* Remembers a failed sample, taking over its strings; false when out of memory. */
 bool run_add_failure(struct run *run, const struct run_failure *f);
 
-/* Remembers the missing units of a sample, the first of each name; false when out of memory. */
+/*
+ * Remembers the missing units of a sample and what is the same in all of them, the first of each
+ * name; false when out of memory.
+ */
 bool run_keep_facts(struct run *run, const struct sample *s);
 
 /* The text of a sample's note, NULL when it has none of that key. */

@@ -25,12 +25,13 @@ enum { MOST_WORDS = 24 };
  * What a fake worker begins with: $case, $strategy and $threads are the cell, $here its folder, and
  * say VALUE writes a whole sample.
  */
-#define WORKER                                                                     \
-  "here=$(dirname \"$0\")\n"                                                       \
-  "while [ $# -gt 1 ]; do case $1 in --case) case=$2;; --strategy) strategy=$2;; " \
-  "--threads) threads=$2;; esac; shift; done\n"                                    \
-  "say() { printf 'poolbench-sample 1\\nops 10\\nunit %s ns/op\\nunit 64 B/op\\n"  \
-  "unit 1 allocs/op\\nnote measured-ns 1000\\nnote warmup-ns 500\\nend\\n' $1 >&3; }\n"
+#define WORKER                                                                                  \
+  "here=$(dirname \"$0\")\n"                                                                    \
+  "while [ $# -gt 1 ]; do case $1 in --case) case=$2;; --strategy) strategy=$2;; "              \
+  "--threads) threads=$2;; esac; shift; done\n"                                                 \
+  "say() { printf 'poolbench-sample 1\\nops 10\\nunit %s ns/op\\nunit 64 B/op\\n"               \
+  "unit 1 allocs/op\\nnote arenas 3\\nnote measured-ns 1000\\nnote warmup-ns 500\\nend\\n' $1 " \
+  ">&3; }\n"
 
 /* Runs `poolbench run LINE` in the scratch folder; its output is in out.txt and err.txt there. */
 static int poolbench(const char *line) {
@@ -112,7 +113,11 @@ static void every_cell_is_measured_once_a_round(void **state) {
   assert_int_equal(number_at(json_object_get(r, "plan"), "seed"), 1);
   assert_int_equal(number_at(json_object_get(r, "times"), "measured_ns"), 12 * 1000);
   assert_int_equal(number_at(json_object_get(r, "times"), "warmup_ns"), 12 * 500);
-  assert_int_equal(json_array_size(json_object_get(json_object_get(r, "plan"), "cells")), 4);
+  const json_t *cells = json_object_get(json_object_get(r, "plan"), "cells");
+  assert_int_equal(json_array_size(cells), 4);
+  assert_string_equal(text_at(json_array_get(cells, 1), "strategy"), "per-thread");
+  assert_int_equal(number_at(json_array_get(cells, 1), "rounds"), 3);
+  assert_int_equal(number_at(json_array_get(cells, 1), "arenas"), 3);
   assert_int_equal(json_array_size(json_object_get(r, "failed")), 0);
   json_decref(r);
   assert_true(says("out.txt", "2 threads on "));
