@@ -164,13 +164,14 @@ static bool write_file(const struct report *r, const char *name, const char *tex
   return ok || error_errno(e, EXIT_INPUT, "writing %s", path);
 }
 
-static bool write_review(const struct report *r, const char *tables, struct error *e) {
+static bool write_review(const struct report *r, const char *table, const char *preset,
+                         struct error *e) {
   char *text = NULL;
   size_t size;
   FILE *memory = open_memstream(&text, &size);
   if (!memory)
     return error_set(e, EXIT_INPUT, "out of memory");
-  bool ok = report_review(r, tables, memory) || error_set(e, EXIT_INPUT, "out of memory");
+  bool ok = report_review(r, table, preset, memory) || error_set(e, EXIT_INPUT, "out of memory");
   fclose(memory);
   ok = ok && write_file(r, "review.md", text, e);
   free(text);
@@ -231,7 +232,7 @@ static bool tables(const struct report *r, struct error *e) {
   bool ok = compare_text(r, FILE_WIDTH, &text, e) && compare_markdown(r, &markdown, e) &&
             compare_preset(r, &preset, e) &&
             (width == FILE_WIDTH || compare_text(r, width, &shown, e));
-  ok = ok && write_file(r, "comparison.txt", text, e) && write_review(r, markdown, e);
+  ok = ok && write_file(r, "comparison.txt", text, e) && write_review(r, markdown, preset, e);
   if (ok) {
     if (preset)
       printf("%s\n", preset);

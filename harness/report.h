@@ -55,8 +55,11 @@ void report_time(double seconds, char *text, size_t size);
 /* --- report_contention.c: medians of what is known per (case, strategy). false without memory. */
 bool report_contention(const struct report *r, bool markdown, struct grid *g);
 
-/* --- report_review.c: review.md. `table` is poolcmp's markdown of ns/op. false without memory. */
-bool report_review(const struct report *r, const char *table, FILE *out);
+/*
+ * --- report_review.c: review.md. `table` is poolcmp's markdown of ns/op; `preset` the published
+ * comparison's own layout, NULL without one. false without memory.
+ */
+bool report_review(const struct report *r, const char *table, const char *preset, FILE *out);
 
 /*
  * --- report_plots.c: writes folder/plots/NAME.tsv and draws NAME.svg and NAME.png with gnuplot;

@@ -37,11 +37,6 @@ static void title(const struct report *r, FILE *out) {
   fputs("\n\n", out);
 }
 
-static void section(const char *name, const char *text, FILE *out) {
-  if (*text)
-    fprintf(out, "%s\n\n%s\n", name, text);
-}
-
 static void machine(const struct report *r, FILE *out) {
   const struct report_facts *f = &r->facts;
   char when[40];
@@ -91,71 +86,89 @@ static bool memory_table(const struct report *r, struct grid *g) {
   return ok;
 }
 
-/* Runs a writer of text into a string; NULL without memory. The caller frees it. */
-static char *text_of_writer(void (*write)(const struct report *, const char *, const char *,
-                                          FILE *),
-                            const struct report *r) {
+/* A heading and what `write` has to say, if anything. false without memory. */
+static bool section(const struct report *r, const char *heading,
+                    void (*write)(const struct report *, const char *, const char *, FILE *),
+                    FILE *out) {
   char *text = NULL;
-  size_t size;
+  size_t size = 0;
   FILE *memory = open_memstream(&text, &size);
   if (!memory)
-    return NULL;
+    return false;
   write(r, "`", "- ", memory);
-  fclose(memory);
-  return text;
-}
-
-enum { WITH_ALL, WITHOUT_CONTENTION, WITHOUT_TABLES };
-
-static bool write_review(const struct report *r, const char *table, int level, FILE *out) {
-  char *findings = text_of_writer(report_findings, r),
-       *undecided = text_of_writer(report_undecided, r),
-       *caveats = text_of_writer(report_caveats, r);
-  struct grid g = {0}, memory = {0};
-  bool ok = findings && undecided && caveats && report_contention(r, true, &g) &&
-            memory_table(r, &memory);
-  if (ok) {
-    title(r, out);
-    fputs(findings, out);
-    fputc('\n', out);
-    machine(r, out);
-    if (r->facts.command[0])
-      fprintf(out, "`%s`\n", r->facts.command);
-    fputc('\n', out);
-    if (level < WITHOUT_TABLES) {
-      fprintf(out, "%s\n", table);
-      grid_markdown(&memory, out);
-      fputc('\n', out);
-    } else
-      fputs("The tables are too long for a comment; they are in comparison.txt.\n\n", out);
-    if (level < WITHOUT_CONTENTION) {
-      fputs("Where the time goes, per op (medians; CPU, blocked and run queue are sums over the "
-            "threads)\n\n",
-            out);
-      grid_markdown(&g, out);
-      fputc('\n', out);
-    }
-    section("Not decided by this run", undecided, out);
-    section("To read it with care", caveats, out);
-    how(r, out);
-  }
-  grid_free(&g);
-  grid_free(&memory);
-  free(findings);
-  free(undecided);
-  free(caveats);
+  bool ok = fclose(memory) == 0;
+  if (ok && size > 0)
+    fprintf(out, "%s%s%s\n", heading, *heading ? "\n\n" : "", text);
+  free(text);
   return ok;
 }
 
-bool report_review(const struct report *r, const char *table, FILE *out) {
+/* A table made by `make`, in markdown. false without memory. */
+static bool grid_section(const struct report *r, const char *heading,
+                         bool (*make)(const struct report *, struct grid *), FILE *out) {
+  struct grid g;
+  bool ok = make(r, &g);
+  if (ok) {
+    fputs(heading, out);
+    grid_markdown(&g, out);
+    fputc('\n', out);
+  }
+  grid_free(&g);
+  return ok;
+}
+
+static bool contention_table(const struct report *r, struct grid *g) {
+  return report_contention(r, true, g);
+}
+
+/* What poolcmp made. */
+struct tables {
+  const char *time, *preset;
+};
+
+/* What is left out, in this order, where the whole does not fit a comment. */
+enum { WITH_ALL, WITHOUT_CONTENTION, WITHOUT_TABLES };
+
+static bool write_tables(const struct report *r, const struct tables *t, int level, FILE *out) {
+  if (t->preset)
+    fprintf(out, "```\n%s```\n\n", t->preset);
+  if (level >= WITHOUT_TABLES) {
+    fputs("The tables are too long for a comment; they are in comparison.txt.\n\n", out);
+    return true;
+  }
+  fprintf(out, "%s\n", t->time);
+  return grid_section(r, "", memory_table, out) &&
+         (level >= WITHOUT_CONTENTION ||
+          grid_section(r,
+                       "Where the time goes, per op (medians; CPU, blocked and run queue are sums "
+                       "over the threads)\n\n",
+                       contention_table, out));
+}
+
+static bool write_review(const struct report *r, const struct tables *t, int level, FILE *out) {
+  title(r, out);
+  bool ok = section(r, "", report_findings, out);
+  machine(r, out);
+  if (r->facts.command[0])
+    fprintf(out, "`%s`\n", r->facts.command);
+  fputc('\n', out);
+  ok = ok && write_tables(r, t, level, out) &&
+       section(r, "Not decided by this run", report_undecided, out) &&
+       section(r, "To read it with care", report_caveats, out);
+  how(r, out);
+  return ok;
+}
+
+bool report_review(const struct report *r, const char *table, const char *preset, FILE *out) {
+  const struct tables t = {table, preset};
   for (int level = WITH_ALL; level <= WITHOUT_TABLES; level++) {
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
       return false;
-    bool ok = write_review(r, table, level, memory);
-    fclose(memory);
+    bool ok = write_review(r, &t, level, memory);
+    ok = fclose(memory) == 0 && ok;
     bool fits = ok && (size <= REVIEW_MOST || level == WITHOUT_TABLES);
     if (fits)
       fwrite(text, 1, size, out);

@@ -380,6 +380,27 @@ static void the_review_is_complete_and_fits_a_comment(void **state) {
   assert_false(exists(p, "plots"));
 }
 
+static void a_review_that_would_not_fit_leaves_tables_out_and_says_so(void **state) {
+  struct place *p = *state;
+  struct report r;
+  size_t size = 0;
+  load(&r, p);
+  char *table = malloc(70001);
+  assert_non_null(table);
+  memset(table, 'x', 70000);
+  table[70000] = '\0';
+  FILE *memory = open_memstream(&p->text, &size);
+  assert_non_null(memory);
+  assert_true(report_review(&r, table, "old new delta\n", memory));
+  fclose(memory);
+  assert_true(size < 65536);
+  assert_holds(p->text, "they are in comparison.txt");
+  assert_holds(p->text, "```\nold new delta\n```\n");
+  assert_holds(p->text, "Time per op against `malloc`");
+  free(table);
+  report_free(&r);
+}
+
 static void the_comparison_is_benchstats_layout_with_the_base_first(void **state) {
   struct place *p = *state;
   assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
@@ -496,6 +517,7 @@ int main(void) {
       WITH_RUN(the_contention_table_shows_what_exists),
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
+      WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
       WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),
       WITH_RUN(plot_data_holds_medians_and_ratios_with_intervals),
       WITH_RUN(pictures_are_drawn_when_gnuplot_is_there),
