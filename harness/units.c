@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_SCHEDSTAT "the kernel has no /proc/self/task/*/schedstat (CONFIG_SCHED_INFO)"
+#define NO_SCHEDSTAT "no /proc/self/task/*/schedstat (CONFIG_SCHED_INFO), or no descriptor left"
 
 /* More than this share of foreign CPU makes a sample doubtful. */
 #define FOREIGN_LIMIT 5.0

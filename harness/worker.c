@@ -23,6 +23,9 @@
 /* How long joining may take when a check asks for it and ops have been cut off. */
 #define JOIN_GRACE_NS (10 * NS_PER_S)
 
+/* How often the measured part is done at most until it is long enough. */
+#define MOST_ATTEMPTS 3
+
 /* One measuring thread, on lines of its own: its counters are written while others run. */
 struct seat {
   struct workload_thread work;
@@ -49,8 +52,9 @@ struct worker {
   struct team *team;
   unsigned cpus;  /* that the threads can use at once */
   double wall_ns; /* per op, by the warm-up */
+  uint64_t warmup_ns;
   bool has_speed, has_steal;
-  uint64_t speed_ns, throttled_before, steal_before;
+  uint64_t speed_ns, ops_per_call, throttled_before, steal_before, steal_ns;
   struct allocator allocator;
   struct measurement m;
   struct series series;
@@ -293,7 +297,7 @@ static double busy_ns(const struct worker *w) {
 struct warmup {
   struct pool_stats seen;       /* at the end of the last stretch */
   struct pace_misses last, now; /* the last two stretches */
-  uint64_t spent_ns;
+  uint64_t took_ns, spent_ns;   /* by the last stretch, by all */
   unsigned stretches;
   bool steady;
 };
@@ -310,6 +314,7 @@ static bool warm_stretch(struct worker *w, struct warmup *warm, const struct tea
   warm->seen = stats;
   warm->steady = warm->stretches > 0 && pace_steady(&warm->last, &warm->now);
   warm->stretches++;
+  warm->took_ns = result.elapsed_ns;
   warm->spent_ns += result.elapsed_ns;
   w->wall_ns = (double)result.elapsed_ns / (double)result.ops;
   return true;
@@ -317,7 +322,7 @@ static bool warm_stretch(struct worker *w, struct warmup *warm, const struct tea
 
 static void note_warmup(struct worker *w, const struct warmup *warm) {
   char text[160];
-  note_number(w, NOTE_WARMUP, warm->spent_ns);
+  w->warmup_ns = warm->spent_ns;
   note_number(w, "warmup-stretches", warm->stretches);
   if (warm->steady)
     return;
@@ -333,7 +338,8 @@ static void note_warmup(struct worker *w, const struct warmup *warm) {
  * Two ops on every thread, one by one because the first one finds everything cold; then
  * stretches, each as long as all before it or as is left, until two successive ones agree and the
  * least time is over, or the most time is. The first stretches of fast ops are far too short, which
- * only shows that the ops are fast: the next one is planned with the better rate.
+ * only shows that the ops are fast: the next one is planned with the better rate, and the last one
+ * must have taken about as long as planned.
  */
 static bool warm_up(struct worker *w) {
   const struct cell *cell = &w->cell;
@@ -346,16 +352,19 @@ static bool warm_up(struct worker *w) {
   struct team_phase each = {.each = 1, .deadline_ns = w->deadline_ns};
   if (!warm_stretch(w, &warm, &each) || !warm_stretch(w, &warm, &each))
     return false;
-  while ((warm.spent_ns < least || !warm.steady) && warm.spent_ns < most) {
-    uint64_t left = (warm.steady ? least : most) - warm.spent_ns;
+  for (bool rated = false;
+       !rated || ((warm.spent_ns < least || !warm.steady) && warm.spent_ns < most);) {
+    uint64_t end = warm.steady ? least : most, left = end > warm.spent_ns ? end - warm.spent_ns : 0;
     uint64_t aim = warm.spent_ns < left ? warm.spent_ns : left;
+    aim = aim > NS_PER_MS ? aim : NS_PER_MS;
     struct team_phase stretch = {
-        .ops = pace_ops((double)(aim > NS_PER_MS ? aim : NS_PER_MS), w->wall_ns),
+        .ops = pace_ops((double)aim, w->wall_ns),
         .grain = pace_grain(busy_ns(w)),
         .deadline_ns = w->deadline_ns,
     };
     if (!warm_stretch(w, &warm, &stretch))
       return false;
+    rated = warm.took_ns >= aim / 2;
   }
   note_warmup(w, &warm);
   return true;
@@ -388,6 +397,7 @@ static void before(struct worker *w) {
   w->has_steal = os_steal_ns("", &w->steal_before);
   w->target.strategy->stats(w->pool, &w->m.pool_start);
   heap_total(&w->m.heap_start);
+  w->m.live_peak = 0;
   look_at_live(w);
 }
 
@@ -403,8 +413,8 @@ static void after(struct worker *w, const struct team_result *result, uint64_t c
   m->elapsed_ns = result->elapsed_ns;
   m->has_throttled = m->has_throttled && os_throttled("", &throttled);
   m->throttled = m->has_throttled ? throttled - w->throttled_before : 0;
-  if (w->has_steal && os_steal_ns("", &steal))
-    note_number(w, "steal-ns", steal - w->steal_before);
+  w->has_steal = w->has_steal && os_steal_ns("", &steal);
+  w->steal_ns = w->has_steal ? steal - w->steal_before : 0;
   for (unsigned i = 0; i < w->cell.threads; i++) {
     const struct team_member *member = team_member(w->team, i);
     w->seats[i].reading.cpu = member->cpu;
@@ -412,7 +422,8 @@ static void after(struct worker *w, const struct team_result *result, uint64_t c
   }
 }
 
-static bool measure(struct worker *w) {
+/* One attempt; `took_ns` is how long its ops were. */
+static bool measure_once(struct worker *w, uint64_t *took_ns) {
   struct team_result result;
   struct team_phase phase = {
       .ops = pace_measured_ops(w->cell.window_ns, w->wall_ns, w->cpus, w->cell.threads),
@@ -427,9 +438,30 @@ static bool measure(struct worker *w) {
   if (!run(w, &phase, &result))
     return false;
   after(w, &result, cpu_ns);
-  note_number(w, NOTE_MEASURED, result.elapsed_ns);
-  note_number(w, "ops-per-call", phase.grain);
+  w->ops_per_call = phase.grain;
+  w->wall_ns = (double)result.elapsed_ns / (double)result.ops;
+  *took_ns = result.elapsed_ns;
+  return true;
+}
+
+/*
+ * Ops that proved more than twice as fast as the warm-up had them (it ran beside something else,
+ * or waking thousands of threads hid them) were more warm-up, and are done again in full number.
+ */
+static bool measure(struct worker *w) {
+  uint64_t took_ns;
+  for (int attempt = 1;; attempt++) {
+    if (!measure_once(w, &took_ns))
+      return false;
+    if (took_ns >= w->cell.window_ns / 2 || attempt == MOST_ATTEMPTS)
+      break;
+    w->warmup_ns += took_ns;
+  }
+  note_number(w, NOTE_MEASURED, took_ns);
+  note_number(w, "ops-per-call", w->ops_per_call);
   note_number(w, "live-peak-period-ns", WORKER_LIVE_PERIOD_NS);
+  if (w->has_steal)
+    note_number(w, "steal-ns", w->steal_ns);
   return true;
 }
 
@@ -553,7 +585,9 @@ static void measure_all(struct worker *w) {
     run_series(w);
     return;
   }
-  if (!warm_up(w) || !measure(w))
+  bool measured = warm_up(w) && measure(w);
+  note_number(w, NOTE_WARMUP, w->warmup_ns);
+  if (!measured)
     return;
   read_memory(w);
   if (!fill(w))
