@@ -5,7 +5,7 @@
 #include "comparer/number.h"
 
 #include <ctype.h>
-#include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +141,8 @@ size_t number_shortest(double v, char out[NUMBER_TEXT]) {
     return (size_t)snprintf(out, NUMBER_TEXT, signbit(v) ? "-0" : "0");
   if (!isfinite(v))
     return (size_t)snprintf(out, NUMBER_TEXT, isnan(v) ? "NaN" : v > 0 ? "+Inf" : "-Inf");
-  int digits = 15; /* 15 always suffice to print what has 15; fewer come out as trailing zeros */
+  /* What has 15 digits or fewer prints as it is, then zeros; a subnormal holds fewer. */
+  int digits = fabs(v) < DBL_MIN ? 1 : 15;
   char e[NUMBER_TEXT];
   do
     snprintf(e, sizeof e, "%.*e", digits - 1, v);

@@ -56,8 +56,7 @@ static void compare_case(const char *name, const char *kind, const char *format,
   free(command);
 }
 
-static void compare_all(const char *cases, const char *kind, const char *format,
-                        struct tally *t) {
+static void compare_all(const char *cases, const char *kind, const char *format, struct tally *t) {
   DIR *dir = opendir(cases);
   assert_non_null(dir);
   for (struct dirent *e; (e = readdir(dir));) {

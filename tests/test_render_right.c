@@ -25,7 +25,8 @@ static struct outcome compare_files(const char *flags, const char *old, const ch
 
 #define VALUES(...) (const double[]){__VA_ARGS__}, sizeof((double[]){__VA_ARGS__}) / sizeof(double)
 
-/* 268 of 385 arrangements are at least as far out: 0.6961, not 0.635 one way and 0.757 the other. */
+/* 268 of 385 arrangements are at least as far out: 0.6961, not 0.635 one way and 0.757 the other.
+ */
 static void tied_p_does_not_depend_on_the_order_of_files(void **state) {
   (void)state;
   for (int swapped = 0; swapped < 2; swapped++) {
@@ -40,8 +41,8 @@ static void tied_p_does_not_depend_on_the_order_of_files(void **state) {
 /* One against five equal values: 1/6, where benchstat prints 1.667. Three against five: 1/56. */
 static void tied_p_is_never_above_1(void **state) {
   (void)state;
-  struct outcome o = compare_files("", file_of("A", "x", VALUES(4)),
-                                   file_of("A", "x", VALUES(3, 3, 3, 3, 3)));
+  struct outcome o =
+      compare_files("", file_of("A", "x", VALUES(4)), file_of("A", "x", VALUES(3, 3, 3, 3, 3)));
   assert_non_null(strstr(o.out, "~ (p=0.167 n=1+5)"));
   outcome_free(&o);
   o = compare_files("", file_of("A", "x", VALUES(4, 4, 4)),
@@ -53,9 +54,9 @@ static void tied_p_is_never_above_1(void **state) {
 /* The seed's row "(p=0.000 n=5+4)": with all different, all tied sides p is 1/126. */
 static void five_against_four_cannot_be_below_0008(void **state) {
   (void)state;
-  struct outcome o = compare_files("-format classic",
-                                   file_of("OldRequest-8", "B/op", VALUES(2630, 2630, 2630, 2630, 2630)),
-                                   file_of("OldRequest-8", "B/op", VALUES(2440, 2440, 2440, 2440)));
+  struct outcome o = compare_files(
+      "-format classic", file_of("OldRequest-8", "B/op", VALUES(2630, 2630, 2630, 2630, 2630)),
+      file_of("OldRequest-8", "B/op", VALUES(2440, 2440, 2440, 2440)));
   assert_string_equal(o.out, "name          old alloc/op  new alloc/op  delta\n"
                              "OldRequest-8   2.63kB ± 0%   2.44kB ± 0%  -7.22%  (p=0.008 n=5+4)\n");
   outcome_free(&o);
@@ -103,14 +104,14 @@ static void headings_do_not_stick_out(void **state) {
   (void)state;
   struct outcome o = compare_files("", file_of("OnlyOld", "x", VALUES(1, 1, 1, 1, 1, 1)),
                                    file_of("OnlyNew", "x", VALUES(2, 2, 2, 2, 2, 2)));
-  assert_string_equal(
-      o.out, "        │    old     │         new         │\n"
-             "        │     x      │     x       vs base │\n"
-             "OnlyOld   1.000 ± 0%\n"
-             "OnlyNew                2.000 ± 0%\n"
-             "geomean   1.000        2.000       ? ¹ ²\n"
-             "¹ benchmark set differs from baseline; geomeans may not be comparable\n"
-             "² ratios must be >0 to compute geomean\n");
+  assert_string_equal(o.out,
+                      "        │    old     │         new         │\n"
+                      "        │     x      │     x       vs base │\n"
+                      "OnlyOld   1.000 ± 0%\n"
+                      "OnlyNew                2.000 ± 0%\n"
+                      "geomean   1.000        2.000       ? ¹ ²\n"
+                      "¹ benchmark set differs from baseline; geomeans may not be comparable\n"
+                      "² ratios must be >0 to compute geomean\n");
   assert_int_equal(o.status, POOLCMP_NOTHING);
   outcome_free(&o);
 }
