@@ -24,7 +24,7 @@ struct ledger {
   struct ledger_event {
     void *object;
     unsigned kind;
-    char what; /* 'g', 'p', 'd' */
+    char what; /* 'g'et, 'p'ut, 'd'rop, 'b'egin, 'e'nd */
   } events[LEDGER_EVENTS];
 };
 
@@ -74,6 +74,11 @@ static struct pool *ledger_of(struct pool_thread *t) {
   return (struct pool *)((char *)t - offsetof(struct pool, thread));
 }
 
+static void ledger_note(struct ledger *l, void *object, unsigned kind, char what) {
+  if (l->event_count < LEDGER_EVENTS)
+    l->events[l->event_count++] = (struct ledger_event){object, kind, what};
+}
+
 static struct pool_scope *ledger_begin(struct pool *p, struct pool_thread *t,
                                        struct pool_owner *owner) {
   (void)owner;
@@ -81,17 +86,14 @@ static struct pool_scope *ledger_begin(struct pool *p, struct pool_thread *t,
   p->ledger.begins++;
   if (++p->ledger.scopes > p->ledger.deepest)
     p->ledger.deepest = p->ledger.scopes;
+  ledger_note(&p->ledger, NULL, 0, 'b');
   return &p->scope;
 }
 
 static void ledger_end(struct pool *p, struct pool_scope *scope) {
   assert_ptr_equal(scope, &p->scope);
   p->ledger.scopes--;
-}
-
-static void ledger_note(struct ledger *l, void *object, unsigned kind, char what) {
-  if (l->event_count < LEDGER_EVENTS)
-    l->events[l->event_count++] = (struct ledger_event){object, kind, what};
+  ledger_note(&p->ledger, NULL, 0, 'e');
 }
 
 /* Recycled memory holds the free list in its first word, so init runs for every get. */
@@ -148,6 +150,21 @@ static const struct strategy strategy_ledger = {
     .drop = ledger_drop,
 };
 
+/* The same, but it says that its objects die with their scope, as an arena's do. */
+static const struct strategy strategy_mortal_ledger = {
+    .name = "mortal ledger",
+    .flags = STRATEGY_OBJECTS_DIE_WITH_SCOPE,
+    .open = ledger_open,
+    .close = ledger_close,
+    .attach = ledger_attach,
+    .detach = ledger_detach,
+    .begin = ledger_begin,
+    .end = ledger_end,
+    .get = ledger_get,
+    .put = ledger_put,
+    .drop = ledger_drop,
+};
+
 static inline uint64_t ledger_total(const uint64_t counts[KIND_COUNT]) {
   uint64_t sum = 0;
   for (int k = 0; k < KIND_COUNT; k++)
@@ -179,7 +196,7 @@ static inline void running_attach(struct running *r, const struct strategy *stra
   size_t count;
   struct pool_config config = {.threads = 1, .why = r->why, .why_size = sizeof r->why};
   const struct kind *kinds = workload_compare.kinds(r->state, &count);
-  strategy = strategy == &strategy_ledger ? strategy : strategy_checked(strategy);
+  strategy = strategy->open == ledger_open ? strategy : strategy_checked(strategy);
   struct pool *pool = strategy->open(kinds, count, &config);
   assert_non_null(pool);
   r->thread = (struct workload_thread){.strategy = strategy,

@@ -239,13 +239,18 @@ static void assert_kinds(const struct profile *p, const uint64_t *counts,
 }
 
 /* The ledger of one warm op. */
-static void ledger_of_op(struct running *r, const struct profile *p, enum discipline d) {
-  running_open(r, &strategy_ledger, p->name, d);
+static void ledger_under(struct running *r, const struct strategy *strategy,
+                         const struct profile *p, enum discipline d) {
+  running_open(r, strategy, p->name, d);
   running_run(r, 2);
   struct ledger *l = &r->thread.pool->ledger;
   *l = (struct ledger){0};
   running_run(r, 1);
   assert_int_equal(l->scopes, 0);
+}
+
+static void ledger_of_op(struct running *r, const struct profile *p, enum discipline d) {
+  ledger_under(r, &strategy_ledger, p, d);
 }
 
 static void balanced_puts_every_object(void **state) {
@@ -289,7 +294,7 @@ static void leaky_loses_what_the_old_program_lost(void **state) {
   }
 }
 
-/* Drops come when the op is over: nothing is got or put after the first of them. */
+/* Drops come when the op is over: no get, put or scope comes after the first of them. */
 static void lost_objects_are_dropped_at_the_end_of_the_op(void **state) {
   (void)state;
   struct running r;
@@ -332,6 +337,8 @@ static size_t peak_in_reverse_order(struct ledger *l, bool each_kind) {
   size_t count = 0, peak = 0;
   for (size_t e = only_returned(l); e < l->event_count; e++) {
     struct ledger_event *event = &l->events[e];
+    if (event->what == 'b' || event->what == 'e')
+      continue;
     if (event->what == 'g') {
       live[count++] = *event;
       peak = count > peak ? count : peak;
@@ -371,14 +378,54 @@ static void objects_of_a_kind_come_back_in_reverse_order(void **state) {
   }
 }
 
-/* One around the op for the roots, and one a traversal, which do not nest in each other. */
 static void each_traversal_is_a_scope(void **state) {
   (void)state;
   struct running r;
   ledger_of_op(&r, &profiles[0], DISCIPLINE_BALANCED);
-  assert_int_equal(r.thread.pool->ledger.begins, 4);
-  assert_int_equal(r.thread.pool->ledger.deepest, 2);
+  assert_int_equal(r.thread.pool->ledger.begins, 3);
+  assert_int_equal(r.thread.pool->ledger.deepest, 1);
   running_close(&r);
+}
+
+/* What was got in a scope and is neither put nor dropped when it ends would be dead. */
+static void assert_none_outlives_its_scope(const struct ledger *l) {
+  static struct {
+    void *object;
+    int depth;
+  } live[LEDGER_EVENTS];
+  size_t count = 0;
+  int depth = 0;
+  for (size_t e = 0; e < l->event_count; e++) {
+    const struct ledger_event *event = &l->events[e];
+    size_t i = count;
+    if (event->what == 'b' || event->what == 'e')
+      depth += event->what == 'b' ? 1 : -1;
+    if (event->what == 'g') {
+      live[count].object = event->object;
+      live[count++].depth = depth;
+    } else if (event->what == 'p' || event->what == 'd') {
+      while (live[i - 1].object != event->object)
+        i--;
+      live[i - 1] = live[--count];
+    }
+    for (i = 0; event->what == 'e' && i < count; i++)
+      assert_true(live[i].depth <= depth);
+  }
+  assert_int_equal(count, 0);
+}
+
+/* Where objects die with their scope, one more scope around all three keeps the roots alive. */
+static void no_object_outlives_a_scope_that_it_dies_with(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 4; i++)
+    for (enum discipline d = DISCIPLINE_BALANCED; d <= DISCIPLINE_LEAKY; d++) {
+      struct running r;
+      ledger_under(&r, &strategy_mortal_ledger, &profiles[i], d);
+      assert_int_equal(r.thread.pool->ledger.begins, 4);
+      assert_int_equal(r.thread.pool->ledger.deepest, 2);
+      assert_none_outlives_its_scope(&r.thread.pool->ledger);
+      running_close(&r);
+    }
 }
 
 static void walkers_visit_what_they_should(void **state) {
@@ -540,6 +587,7 @@ int main(void) {
       cmocka_unit_test(returned_objects_come_back_in_reverse_order),
       cmocka_unit_test(objects_of_a_kind_come_back_in_reverse_order),
       cmocka_unit_test(each_traversal_is_a_scope),
+      cmocka_unit_test(no_object_outlives_a_scope_that_it_dies_with),
       cmocka_unit_test(walkers_visit_what_they_should),
       cmocka_unit_test(an_op_survives_the_failure_of_any_allocation),
       cmocka_unit_test(opening_survives_the_failure_of_any_allocation),

@@ -246,29 +246,49 @@ static bool take_root(struct op *op, const struct workload_state *s, int side,
   return tree_of_typed(op, kind->type, typed, &v->tree) && value_of_tree(op, &v->tree, &v->root);
 }
 
-/* NULL when out of memory, or when the report says why the object is not valid. */
-static struct valid_object *take_valid(struct local *l, const struct workload_state *s, int side) {
+/* Frees the object. A root that was not given back is dropped: something failed. */
+static void discard(struct op *op, struct valid_object *v) {
+  if (!v)
+    return;
+  if (v->root.form != FORM_NONE)
+    pool_drop(op->strategy, op->thread, value_recycled(v->root), v->root.view);
+  node_free(&v->tree);
+  heap_free(v, sizeof *v);
+}
+
+/*
+ * The first traversals. The root is taken in the scope around the op where there is one, else in
+ * the traversal's. false when out of memory, or when the report says what is not valid.
+ */
+static bool take_and_validate(struct local *l, const struct workload_state *s, int side,
+                              struct valid_object *v) {
   struct op *op = &l->op;
-  struct valid_object *v = op_alloc(op, sizeof *v);
+  struct pool_scope *around = op->scope, *outer;
+  if (around && !take_root(op, s, side, v))
+    return false;
+  if (!op_begin(op, &outer))
+    return false;
+  bool ok = (around || take_root(op, s, side, v)) && validate(op, v->root, v->schema, &l->report) &&
+            l->report.count == 0;
+  op_end(op, outer);
+  return ok;
+}
+
+static struct valid_object *take_valid(struct local *l, const struct workload_state *s, int side) {
+  struct valid_object *v = op_alloc(&l->op, sizeof *v);
   if (!v)
     return NULL;
   *v = (struct valid_object){.schema = s->object.kind->schema, .kind = s->object.kind};
-  if (take_root(op, s, side, v) && validate(op, v->root, v->schema, &l->report) &&
-      l->report.count == 0)
+  if (take_and_validate(l, s, side, v))
     return v;
-  if (v->root.form != FORM_NONE)
-    value_put(op, v->root);
-  node_free(&v->tree);
-  heap_free(v, sizeof *v);
+  discard(&l->op, v);
   return NULL;
 }
 
-static void give_back(struct op *op, struct valid_object *v) {
-  if (!v)
-    return;
-  op_give_back(op, value_recycled(v->root), v->root.view, LOSS_STILL);
-  node_free(&v->tree);
-  heap_free(v, sizeof *v);
+static void give_back_roots(struct op *op, struct valid_object *a, struct valid_object *b) {
+  op_give_back(op, value_recycled(b->root), b->root.view, LOSS_STILL);
+  op_give_back(op, value_recycled(a->root), a->root.view, LOSS_STILL);
+  a->root.form = b->root.form = FORM_NONE;
 }
 
 struct first_path {
@@ -290,14 +310,31 @@ static void complain_unequal(struct workload_thread *t, const struct comparison 
   snprintf(t->why, sizeof t->why, "equal objects were found to differ at %s", first.text);
 }
 
+/* The last traversal, after which the roots go back. false as above. */
+static bool compare_roots(struct local *l, struct valid_object *a, struct valid_object *b,
+                          struct comparison *c) {
+  struct op *op = &l->op;
+  struct pool_scope *around = op->scope, *outer;
+  if (!op_begin(op, &outer))
+    return false;
+  bool ok = compare(op, a->root, b->root, a->schema, c, &l->report) && l->report.count == 0;
+  if (!around)
+    give_back_roots(op, a, b);
+  op_end(op, outer);
+  if (around)
+    give_back_roots(op, a, b);
+  return ok;
+}
+
 /* true: the objects are equal, as they must be. */
-static bool compare_valid(struct workload_thread *t, const struct valid_object *a,
-                          const struct valid_object *b) {
+static bool compare_valid(struct workload_thread *t, struct valid_object *a,
+                          struct valid_object *b) {
   struct local *l = t->local;
   struct comparison *c = op_alloc(&l->op, sizeof *c);
   if (!c)
     return false;
-  bool ok = compare(&l->op, a->root, b->root, a->schema, c, &l->report) && l->report.count == 0;
+  *c = (struct comparison){0};
+  bool ok = compare_roots(l, a, b, c);
   if (ok && !comparison_empty(c)) {
     complain_unequal(t, c);
     ok = false;
@@ -307,27 +344,30 @@ static bool compare_valid(struct workload_thread *t, const struct valid_object *
   return ok;
 }
 
-static bool run_scoped(struct workload_thread *t) {
+static bool run_traversals(struct workload_thread *t) {
   struct local *l = t->local;
   struct valid_object *a = take_valid(l, t->state, 0);
   struct valid_object *b = a ? take_valid(l, t->state, 1) : NULL;
   bool ok = b && compare_valid(t, a, b);
-  give_back(&l->op, b);
-  give_back(&l->op, a);
+  discard(&l->op, b);
+  discard(&l->op, a);
   return ok;
 }
 
 /*
- * The roots live from before the first traversal until after the last one, so they come from a
- * scope around all three: no object outlives the scope that it came from.
+ * The roots are taken in the scope of the validation and given back in that of the comparison.
+ * Where objects die with their scope, they come from one more scope around all three traversals;
+ * elsewhere it would only keep a second borrowed freelist busy.
  */
 static bool run_op(struct workload_thread *t) {
   struct local *l = t->local;
   struct pool_scope *outer;
-  if (!op_begin(&l->op, &outer))
+  bool around = t->strategy->flags & STRATEGY_OBJECTS_DIE_WITH_SCOPE;
+  if (around && !op_begin(&l->op, &outer))
     return false;
-  bool ok = run_scoped(t);
-  op_end(&l->op, outer);
+  bool ok = run_traversals(t);
+  if (around)
+    op_end(&l->op, outer);
   op_drop_lost(&l->op);
   return ok;
 }

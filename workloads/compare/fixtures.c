@@ -1,6 +1,6 @@
 /*
- * The fixtures, assembled into the program from the files of workloads/objects. Their content is made
- * up; their shapes (tests/test_compare_shapes.c) are those of the objects that the measured
+ * The fixtures, assembled into the program from the files of workloads/objects. Their content is
+ * made up; their shapes (tests/test_compare_shapes.c) are those of the objects that the measured
  * programs compared. The Endpoints file holds one address, from which the others are made.
  */
 #include "workloads/compare/fixtures.h"

@@ -361,26 +361,21 @@ void comparison_free(struct comparison *c) {
 
 bool compare(struct op *op, struct value lhs, struct value rhs, const struct schema *schema,
              struct comparison *result, struct report *report) {
-  struct pool_scope *outer;
-  if (!comparison_new(op, result) || !op_begin(op, &outer))
+  struct merge_walker *w = comparison_new(op, result) ? op_get(op, KIND_MERGE_WALKER) : NULL;
+  if (!w)
     return false;
-  struct merge_walker *w = op_get(op, KIND_MERGE_WALKER);
-  bool ok = w != NULL;
-  if (ok) {
-    *w = (struct merge_walker){
-        .lhs = lhs,
-        .rhs = rhs,
-        .schema = schema,
-        .leaf = compare_leaf,
-        .branch = compare_presence,
-        .result = result,
-        .op = op,
-        .report = report,
-        .spares = op->merge_spares,
-    };
-    ok = visit(w);
-    op_put(op, KIND_MERGE_WALKER, w);
-  }
-  op_end(op, outer);
+  *w = (struct merge_walker){
+      .lhs = lhs,
+      .rhs = rhs,
+      .schema = schema,
+      .leaf = compare_leaf,
+      .branch = compare_presence,
+      .result = result,
+      .op = op,
+      .report = report,
+      .spares = op->merge_spares,
+  };
+  bool ok = visit(w);
+  op_put(op, KIND_MERGE_WALKER, w);
   return ok;
 }

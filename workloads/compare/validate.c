@@ -240,22 +240,17 @@ static bool visit(struct validate_walker *w) {
 
 bool validate(struct op *op, struct value value, const struct schema *schema,
               struct report *report) {
-  struct pool_scope *outer;
-  if (!op_begin(op, &outer))
-    return false;
   struct validate_walker *w = op_get(op, KIND_VALIDATE_WALKER);
-  bool ok = w != NULL;
-  if (ok) {
-    *w = (struct validate_walker){
-        .value = value,
-        .schema = schema,
-        .op = op,
-        .report = report,
-        .spares = op->validate_spares,
-    };
-    ok = visit(w);
-    op_put(op, KIND_VALIDATE_WALKER, w);
-  }
-  op_end(op, outer);
+  if (!w)
+    return false;
+  *w = (struct validate_walker){
+      .value = value,
+      .schema = schema,
+      .op = op,
+      .report = report,
+      .spares = op->validate_spares,
+  };
+  bool ok = visit(w);
+  op_put(op, KIND_VALIDATE_WALKER, w);
   return ok;
 }

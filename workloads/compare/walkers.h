@@ -1,9 +1,9 @@
 /*
  * The two traversals: validate walks one object against its schema, compare walks two at once.
  *
- * Each traversal is a scope of the strategy and takes one walker from it; the walkers for the
- * levels below are the thread's spares, one a depth. Recursion follows the schema, which has no
- * cycles, and is no deeper than MAX_DEPTH.
+ * Each traversal runs in a scope of its own, which the caller opens, and takes one walker from the
+ * strategy; the walkers for the levels below are the thread's spares, one a depth. Recursion
+ * follows the schema, which has no cycles, and is no deeper than MAX_DEPTH.
  */
 #ifndef POOLBENCH_COMPARE_WALKERS_H
 #define POOLBENCH_COMPARE_WALKERS_H
