@@ -33,15 +33,23 @@ const char *launch_outcome_name(enum launch_outcome o) {
   return names[o];
 }
 
+static bool is_ignored(int number) {
+  struct sigaction now_set;
+  return sigaction(number, NULL, &now_set) == 0 && now_set.sa_handler == SIG_IGN;
+}
+
 bool launcher_open(struct launcher *l, struct error *e) {
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction usual = {.sa_handler = SIG_DFL};
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGHUP);
-  if (sigprocmask(SIG_BLOCK, &set, &l->old_mask) != 0)
-    return error_errno(e, EXIT_INPUT, "blocking signals");
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    if (!is_ignored(ends[i]))
+      sigaddset(&set, ends[i]);
+  if (sigaction(SIGCHLD, &usual, &l->old_child) != 0 ||
+      sigprocmask(SIG_BLOCK, &set, &l->old_mask) != 0)
+    return error_errno(e, EXIT_INPUT, "preparing signals");
   l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (l->signals < 0) {
     error_errno(e, EXIT_INPUT, "opening a signalfd");
@@ -54,6 +62,7 @@ bool launcher_open(struct launcher *l, struct error *e) {
 void launcher_close(struct launcher *l) {
   close(l->signals);
   sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+  sigaction(SIGCHLD, &l->old_child, NULL);
 }
 
 int launcher_interrupted(struct launcher *l) {

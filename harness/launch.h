@@ -4,7 +4,8 @@
  * A worker gets a process group of its own, /dev/null as input, a pipe for its sample (file
  * descriptor LAUNCH_FD) and one for its stdout and stderr; every other descriptor is closed.
  * Signals that end a run (SIGINT, SIGTERM, SIGHUP) are read from a signalfd, so that no handler
- * and no global state is needed: they must be blocked while a launcher exists.
+ * and no global state is needed: they are blocked while a launcher exists. One that was ignored
+ * when we were started stays ignored (nohup, a shell's background job).
  */
 #ifndef POOLBENCH_LAUNCH_H
 #define POOLBENCH_LAUNCH_H
@@ -21,6 +22,7 @@
 struct launcher {
   int signals; /* signalfd: the three above and SIGCHLD */
   sigset_t old_mask;
+  struct sigaction old_child; /* SIGCHLD: a parent that ignored it would take our exit statuses */
 };
 
 /* Blocks the signals of this thread and opens the signalfd; close puts the mask back. */

@@ -198,6 +198,25 @@ static void a_signal_to_us_ends_the_worker(void **state) {
   assert_int_equal(launcher_interrupted(&launcher), 0);
 }
 
+/* As under nohup; and as under a parent that ignores SIGCHLD, where waitpid finds nobody. */
+static void what_was_ignored_stays_ignored(void **state) {
+  (void)state;
+  struct launch_result r;
+  struct error e;
+  launcher_close(&launcher);
+  signal(SIGHUP, SIG_IGN);
+  signal(SIGCHLD, SIG_IGN);
+  assert_true(launcher_open(&launcher, &e));
+  run("kill -HUP $PPID; sleep 0.1\n" GOOD_SAMPLE, 20 * SECOND, &r);
+  assert_int_equal(r.outcome, LAUNCH_SAMPLE);
+  sample_free(&r.sample);
+  ends_as("exit 3", LAUNCH_CRASHED, "status 3");
+  launcher_close(&launcher);
+  signal(SIGHUP, SIG_DFL);
+  signal(SIGCHLD, SIG_DFL);
+  assert_true(launcher_open(&launcher, &e));
+}
+
 #define WITH_LAUNCHER(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
 
 int main(void) {
@@ -213,6 +232,7 @@ int main(void) {
       WITH_LAUNCHER(the_environment_grows_by_the_pad_and_carries_the_preload),
       WITH_LAUNCHER(what_cannot_be_started_says_so),
       WITH_LAUNCHER(a_signal_to_us_ends_the_worker),
+      WITH_LAUNCHER(what_was_ignored_stays_ignored),
   };
   return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
 }
