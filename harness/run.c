@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 static const uint64_t PROBE_TIMEOUT_NS = 10000000000u;
 
@@ -48,12 +49,21 @@ static bool look_at_machine(struct run *run, struct error *e) {
   return ok;
 }
 
+static bool check_builds(const struct plan *p, struct error *e) {
+  for (size_t i = 0; i < p->build_count; i++)
+    if (p->builds[i].path && access(p->builds[i].path, X_OK) != 0)
+      return error_errno(e, EXIT_INPUT, "--arm %s=%s: cannot be run", p->builds[i].label,
+                         p->builds[i].path);
+  return true;
+}
+
 static bool make_plan(struct run *run, struct error *e) {
   struct plan_machine machine = {.cpus = run->placement.cpus};
   if (run->host.cgroup.cpus > 0 && run->host.cgroup.cpus < run->placement.cpus)
     machine.cgroup_period_s = run->host.cgroup.period_s;
   if (!allocators_find(&run->allocators, run->options.allocators, NULL, e) ||
-      !plan_build(&run->plan, &run->options, &run->allocators, &machine, e))
+      !plan_build(&run->plan, &run->options, &run->allocators, &machine, e) ||
+      !check_builds(&run->plan, e))
     return false;
   run->cells = calloc(run->plan.cell_count, sizeof *run->cells);
   return run->cells || error_set(e, EXIT_INPUT, "out of memory");
