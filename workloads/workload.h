@@ -37,6 +37,7 @@ enum case_flag {
   CASE_ONE_STRATEGY = 1 << 5,      /* asks the strategy for nothing: runs under the base only */
   CASE_FEWER_THREADS = 1 << 6,     /* above max_threads it runs with max_threads, and says so */
   CASE_SERIES = 1 << 7,            /* memory over time: `series` instead of `run`, no ns/op */
+  CASE_OWN_THREAD_EACH = 1 << 8,   /* each measuring thread attaches one more thread at a time */
 };
 
 /* One row of a workload. Lists of cases end with name NULL. */
