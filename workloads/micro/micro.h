@@ -18,12 +18,13 @@ struct micro_shape {
   const struct kind *kinds;
   size_t kind_count;
   unsigned parameter; /* the shape's own */
-  /* As in struct workload; NULL where the shape has no state. */
+  /* As in struct workload; NULL where the shape has no state, or no such thing. */
   bool (*open)(struct workload_state *state, const struct workload_setup *setup);
   void (*close)(struct workload_state *state);
   bool (*thread_open)(struct workload_thread *t);
   void (*thread_close)(struct workload_thread *t);
   void (*run)(struct workload_thread *t, uint64_t n);
+  void (*series)(struct workload_thread *t, series_emit *emit, void *context);
 };
 
 struct workload_state {
@@ -41,6 +42,27 @@ static inline void micro_touch(void *object, uint64_t value) {
   *(volatile uint64_t *)object = value;
 }
 
-extern const struct micro_shape micro_pair_16, micro_pair_64, micro_pair_256, micro_pair_4096;
+/*
+ * n ops in scopes of at most MICRO_SCOPE: some(t, scope, count) does `count` ops in a scope and
+ * returns false when a get failed. Inline, so that each shape's loop is its own.
+ */
+static inline void micro_in_scopes(struct workload_thread *t, uint64_t n,
+                                   bool (*some)(struct workload_thread *t, struct pool_scope *scope,
+                                                unsigned count)) {
+  while (n > 0) {
+    unsigned count = n < MICRO_SCOPE ? (unsigned)n : MICRO_SCOPE;
+    struct pool_scope *scope = pool_begin(t->strategy, t->pool, t->pool_thread, NULL);
+    bool done = scope && some(t, scope, count);
+    if (scope)
+      pool_end(t->strategy, t->pool, scope);
+    if (!done) {
+      micro_out_of_memory(t, scope ? "get" : "begin");
+      return;
+    }
+    n -= count;
+  }
+}
+
+extern const struct strategy_option micro_burst_options[];
 
 #endif

@@ -17,21 +17,7 @@ static bool pairs(struct workload_thread *t, struct pool_scope *scope, unsigned 
 }
 
 static void run(struct workload_thread *t, uint64_t n) {
-  while (n > 0) {
-    unsigned count = n < MICRO_SCOPE ? (unsigned)n : MICRO_SCOPE;
-    struct pool_scope *scope = pool_begin(t->strategy, t->pool, t->pool_thread, NULL);
-    if (!scope) {
-      micro_out_of_memory(t, "begin");
-      return;
-    }
-    bool done = pairs(t, scope, count);
-    pool_end(t->strategy, t->pool, scope);
-    if (!done) {
-      micro_out_of_memory(t, "get");
-      return;
-    }
-    n -= count;
-  }
+  micro_in_scopes(t, n, pairs);
 }
 
 #define PAIR(bytes)                                          \
