@@ -149,10 +149,12 @@ deps:
 
 SCRIPTS = $(shell grep -rlE --exclude-dir=build --exclude-dir=.git '^\#!.*\<(ba)?sh\>' .)
 C_FILES = $(shell find . -path ./build -prune -o -name '*.[ch]' -print)
-lint:
+.PHONY: lint-gcc lint-clang lint-text
+lint: lint-gcc lint-clang lint-text
+lint-gcc lint-clang: lint-%:
 	@harness/deps.sh check build,tests,lint
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-gcc CC=gcc WERROR=1 all tests
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-clang CC=clang WERROR=1 all tests
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-$* CC=$* WERROR=1 all tests
+lint-text:
 	shellcheck $(SCRIPTS)
 	@clang-format --dry-run -Werror $(C_FILES) && echo 'clang-format: nothing to change'
 .PHONY: tests
