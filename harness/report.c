@@ -19,7 +19,7 @@
 
 struct report_options {
   const char *folder;
-  bool no_plots, plots_only;
+  bool no_plots, plots_only, help;
 };
 
 /* --- Facts. */
@@ -271,6 +271,8 @@ static bool parse(int argc, char **argv, struct report_options *o, struct error 
     else if (word[0] != '-')
       return error_set(e, EXIT_USAGE, "report: one run at a time, but there are %s and %s",
                        o->folder, word);
+    else if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0)
+      o->help = true;
     else if (strcmp(name, "no-plots") == 0)
       o->no_plots = true;
     else if (strcmp(name, "plots-only") == 0)
@@ -281,16 +283,30 @@ static bool parse(int argc, char **argv, struct report_options *o, struct error 
                        "--plots-only] RUN",
                        word);
   }
-  if (!o->folder)
+  if (!o->folder && !o->help)
     return error_set(e, EXIT_USAGE, "report: which run? poolbench report results/latest");
   return true;
+}
+
+static void help(FILE *out) {
+  fputs("usage: poolbench report [--no-plots | --plots-only] RUN\n\n"
+        "Makes comparison.txt, review.md and plots/ in the run's folder from its samples and\n"
+        "prints the tables, what was found, what was not decided and what casts doubt.\n\n"
+        "  --no-plots    tables only\n"
+        "  --plots-only  pictures only (./run.sh plot RUN)\n\n"
+        "  poolbench report results/latest\n",
+        out);
 }
 
 int report_main(int argc, char **argv) {
   struct report_options o = {0};
   struct report r = {0};
   struct error e;
-  bool ok = parse(argc, argv, &o, &e) && report_load(&r, o.folder, &e) && make(&r, &o, &e);
+  bool ok = parse(argc, argv, &o, &e);
+  if (ok && o.help)
+    help(stdout);
+  else
+    ok = ok && report_load(&r, o.folder, &e) && make(&r, &o, &e);
   ok = ok && (fflush(stdout) == 0 || error_errno(&e, EXIT_INPUT, "standard output"));
   report_free(&r);
   if (ok)

@@ -502,8 +502,10 @@ static void wrong_options_are_usage_errors(void **state) {
   struct place *p = *state;
   assert_int_equal(report(p, "--no-plot"), EXIT_USAGE);
   assert_int_equal(report(p, "another-run"), EXIT_USAGE);
-  char *argv[] = {"report", NULL};
+  char *argv[] = {"report", NULL, NULL};
   assert_int_equal(report_main(1, argv), EXIT_USAGE);
+  argv[1] = "--help";
+  assert_int_equal(report_main(2, argv), EXIT_DONE);
 }
 
 #define PLACE(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
