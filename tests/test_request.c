@@ -199,6 +199,17 @@ static void expect_reply(struct lone *l, ask_function *ask, const char *subject)
   message_free(reply);
 }
 
+static void flush_returns_when_the_broker_has_subscribed(void **state) {
+  (void)state;
+  struct lone *l = lone_open();
+  assert_non_null(connection_serve(l->connection, (struct text){"a.b.c", 5}, ok));
+  assert_int_equal(broker_nodes(l->broker), 0); /* the line waits for company */
+  assert_true(connection_flush(l->connection));
+  assert_int_equal(broker_nodes(l->broker), 3);
+  assert_true(connection_flush(l->connection));
+  lone_close(l);
+}
+
 static void a_request_that_nobody_serves_times_out(void **state) {
   (void)state;
   struct message *reply;
@@ -274,6 +285,7 @@ static void a_broken_connection_fails_the_request_with_the_reason(void **state) 
   struct request r = lone_request(l, "bad..subject", 10000000000);
   /* An empty token cannot be subscribed to: the broker says so and ends the session. */
   assert_non_null(connection_serve(l->connection, (struct text){"bad..subject", 12}, ok));
+  assert_false(connection_flush(l->connection));
   assert_int_equal(request_shared(l->connection, &r, &reply), REQUEST_FAILED);
   connection_why(l->connection, why, sizeof why);
   assert_non_null(strstr(why, "subject or sid not valid"));
@@ -395,6 +407,7 @@ int main(void) {
       cmocka_unit_test(counts_do_not_depend_on_the_threads),
       cmocka_unit_test(every_op_gets_and_puts_one_timer),
       cmocka_unit_test(every_strategy_runs_it),
+      cmocka_unit_test(flush_returns_when_the_broker_has_subscribed),
       cmocka_unit_test(a_request_that_nobody_serves_times_out),
       cmocka_unit_test(late_replies_answer_no_other_request),
       cmocka_unit_test(old_requests_leave_no_subscription_behind),

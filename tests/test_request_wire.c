@@ -74,7 +74,7 @@ static void reading_close(struct reading *r) {
 static void frames_come_whole_wherever_the_stream_is_cut(void **state) {
   (void)state;
   const char *bytes = "SUB a.b 1\r\nPUB a.b _INBOX.x 5\r\nq\r\nqq\r\nMSG a.b 1 0\r\n\r\n"
-                      "UNSUB 1 2\r\n-ERR any text at all, of many words\r\n";
+                      "UNSUB 1 2\r\nPING\r\n-ERR any text at all, of many words\r\n";
   for (size_t step = 1; step <= strlen(bytes); step++) {
     struct reading r;
     reading_open(&r, bytes, step);
@@ -89,6 +89,8 @@ static void frames_come_whole_wherever_the_stream_is_cut(void **state) {
     assert_true(r.frame.verb == WIRE_MSG && r.frame.payload.length == 0);
     assert_int_equal(reading_next(&r), WIRE_FRAME);
     assert_true(r.frame.verb == WIRE_UNSUB && is(r.frame.words[1], "2"));
+    assert_int_equal(reading_next(&r), WIRE_FRAME);
+    assert_true(r.frame.verb == WIRE_PING && r.frame.word_count == 0);
     assert_int_equal(reading_next(&r), WIRE_FRAME);
     assert_true(r.frame.verb == WIRE_ERR && is(r.frame.words[0], "any text at all, of many words"));
     assert_int_equal(reading_next(&r), WIRE_CLOSED);
@@ -108,6 +110,7 @@ static void broken_input_is_named(void **state) {
       {"SUB  a 1\r\n", "not words separated by one space"},
       {"SUB a 1 \r\n", "not words separated by one space"},
       {"SUB a\r\n", "wrong number of words"},
+      {"PING 1\r\n", "wrong number of words"},
       {"UNSUB 1 2 3\r\n", "wrong number of words"},
       {"PUB a b c 1\r\nx\r\n", "wrong number of words"},
       {"PUB a b c d e f\r\n", "not words separated by one space"},

@@ -72,15 +72,20 @@ size_t broker_nodes(struct broker *b) {
   return subjects_nodes(&b->subjects);
 }
 
+/* A session that has gone is no error of the sender; its own reader finds out. */
+static void session_write(struct session *s, const char *data, size_t length) {
+  pthread_mutex_lock(&s->write_lock);
+  if (s->open)
+    wire_write(s->fd, data, length);
+  pthread_mutex_unlock(&s->write_lock);
+}
+
 static void session_error(struct session *s, const char *what) {
   char line[WIRE_MAX_LINE];
   int n = snprintf(line, sizeof line, "-ERR %s\r\n", what);
   if (n >= (int)sizeof line) /* cut, but a whole line */
     memcpy(line + sizeof line - 3, "\r\n", 2), n = (int)sizeof line - 1;
-  pthread_mutex_lock(&s->write_lock);
-  if (s->open)
-    wire_write(s->fd, line, (size_t)n);
-  pthread_mutex_unlock(&s->write_lock);
+  session_write(s, line, (size_t)n);
 }
 
 static const char *result_text(enum subjects_result result) {
@@ -97,15 +102,6 @@ static const char *result_text(enum subjects_result result) {
   return NULL;
 }
 
-/* A target that has gone is no error of the sender; its own reader finds out. */
-static void send_to(struct target *to, const char *frame, size_t length) {
-  struct session *s = to->session;
-  pthread_mutex_lock(&s->write_lock);
-  if (s->open)
-    wire_write(s->fd, frame, length);
-  pthread_mutex_unlock(&s->write_lock);
-}
-
 static const char *deliver(struct session *s, struct target *to, const struct wire_frame *f) {
   struct text sid = {to->sid, to->sid_length};
   struct text reply = f->word_count == 3 ? f->words[1] : (struct text){NULL, 0};
@@ -119,7 +115,7 @@ static const char *deliver(struct session *s, struct target *to, const struct wi
     if (ended != SUBJECTS_DONE)
       return result_text(ended);
   }
-  send_to(to, frame, length);
+  session_write(to->session, frame, length);
   return NULL;
 }
 
@@ -171,16 +167,20 @@ static const char *handle_command(struct session *s, const struct wire_frame *f)
 
 static const char *handle(struct session *s, const struct wire_frame *f) {
   switch (f->verb) {
+  case WIRE_PING:
+    session_write(s, "PONG\r\n", 6);
+    return NULL;
   case WIRE_PUB:
     return publish(s, f);
   case WIRE_SUB:
   case WIRE_UNSUB:
     return handle_command(s, f);
   case WIRE_MSG:
+  case WIRE_PONG:
   case WIRE_ERR:
     break;
   }
-  return "the broker takes SUB, UNSUB and PUB";
+  return "the broker takes SUB, UNSUB, PUB and PING";
 }
 
 static void *session_main(void *argument) {

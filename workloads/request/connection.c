@@ -70,6 +70,7 @@ void connection_fail(struct connection *c, const char *why) {
     c->failed = true;
     snprintf(c->why, sizeof c->why, "%s", why);
   }
+  pthread_cond_broadcast(&c->answered);
   pthread_mutex_unlock(&c->mutex);
   waiter_cancel(&c->waiter);
   shutdown(c->fd, SHUT_RDWR); /* ends the reader and the broker's session */
@@ -131,6 +132,27 @@ bool connection_publish(struct connection *c, struct text subject, struct text r
   if (!sent)
     connection_fail(c, "cannot write to the broker");
   return sent;
+}
+
+bool connection_flush(struct connection *c) {
+  static const char ping[] = "PING\r\n";
+  pthread_mutex_lock(&c->mutex);
+  bool sent = output_flush(c) && wire_write(c->fd, ping, sizeof ping - 1);
+  uint64_t mine = ++c->pings;
+  while (sent && c->pongs < mine && !c->failed && !c->closing)
+    pthread_cond_wait(&c->answered, &c->mutex);
+  bool handled = c->pongs >= mine;
+  pthread_mutex_unlock(&c->mutex);
+  if (!sent)
+    connection_fail(c, "cannot write to the broker");
+  return handled;
+}
+
+static void note_pong(struct connection *c) {
+  pthread_mutex_lock(&c->mutex);
+  c->pongs++;
+  pthread_cond_broadcast(&c->answered);
+  pthread_mutex_unlock(&c->mutex);
 }
 
 /* -- subscriptions -- */
@@ -350,7 +372,7 @@ static void reader_end(struct connection *c, enum wire_status status, const stru
   else if (f->verb == WIRE_ERR)
     snprintf(why, sizeof why, "the broker says: %.*s", (int)f->words[0].length, f->words[0].at);
   else
-    snprintf(why, sizeof why, "a client takes MSG and -ERR");
+    snprintf(why, sizeof why, "a client takes MSG, PONG and -ERR");
   connection_fail(c, why);
 }
 
@@ -361,11 +383,14 @@ static void *reader_main(void *argument) {
   heap_thread_begin();
   for (;;) {
     enum wire_status status = wire_read(&c->reader, &frame, why, sizeof why);
-    if (status != WIRE_FRAME || frame.verb != WIRE_MSG) {
+    bool fine = status == WIRE_FRAME && (frame.verb == WIRE_MSG || frame.verb == WIRE_PONG);
+    if (!fine)
       reader_end(c, status, &frame, why);
-      break;
-    }
-    if (!receive(c, &frame))
+    else if (frame.verb == WIRE_PONG)
+      note_pong(c);
+    else
+      fine = receive(c, &frame);
+    if (!fine)
       break;
   }
   heap_thread_end();
@@ -398,6 +423,7 @@ static struct connection *connection_make(struct timer_service *timers, unsigned
   if (!c)
     return NULL;
   pthread_mutex_init(&c->mutex, NULL);
+  pthread_cond_init(&c->answered, NULL);
   pthread_rwlock_init(&c->table_lock, NULL);
   waiter_init(&c->waiter);
   c->timers = timers;
@@ -413,6 +439,7 @@ static void connection_free(struct connection *c) {
     heap_free(c->waiting, c->waiting_capacity * sizeof *c->waiting);
   waiter_destroy(&c->waiter);
   pthread_rwlock_destroy(&c->table_lock);
+  pthread_cond_destroy(&c->answered);
   pthread_mutex_destroy(&c->mutex);
   heap_free(c, sizeof *c);
 }

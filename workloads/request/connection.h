@@ -71,6 +71,8 @@ struct connection {
   struct waiting *waiting; /* one a requester: a scan of a handful */
   size_t waiting_count, waiting_capacity;
   uint64_t late_replies; /* whose request had timed out */
+  uint64_t pings, pongs;
+  pthread_cond_t answered; /* a pong, or failed */
   bool closing, failed;
   char why[200];
 
@@ -120,6 +122,9 @@ void connection_unsubscribe(struct connection *c, struct subscription *s, bool t
 /* Sends PUB and what waits in the output. reply may be empty. false: failed. */
 bool connection_publish(struct connection *c, struct text subject, struct text reply,
                         struct text payload);
+
+/* Sends what waits in the output and returns when the broker has handled it. false: failed. */
+bool connection_flush(struct connection *c);
 
 void message_free(struct message *m);
 

@@ -148,13 +148,19 @@ void requester_deliver(struct connection *c, struct message *m) {
     message_free(m);
 }
 
-/* The time-out may have lost a race: then the reply is there and counts. */
-static enum request_outcome give_up(struct attempt *a, struct message **reply) {
-  struct connection *c = a->connection;
+/* Whoever comes with the reply now finds nobody. */
+static void waiting_remove(struct connection *c, const char *id) {
   pthread_mutex_lock(&c->mutex);
-  waiting_take(c, a->id);
+  waiting_take(c, id);
   pthread_mutex_unlock(&c->mutex);
-  return channel_receive(a->replies, reply) ? REQUEST_REPLIED : REQUEST_TIMED_OUT;
+}
+
+/* Once no reply can come any more: a time-out that lost the race against one is none. */
+static enum request_outcome settle(struct attempt *a, enum request_outcome outcome,
+                                   struct message **reply) {
+  if (outcome == REQUEST_TIMED_OUT && channel_receive(a->replies, reply))
+    return REQUEST_REPLIED;
+  return outcome;
 }
 
 enum request_outcome request_shared(struct connection *c, const struct request *r,
@@ -168,8 +174,9 @@ enum request_outcome request_shared(struct connection *c, const struct request *
     struct text inbox = {a.inbox, INBOX_LENGTH};
     if (connection_publish(c, r->subject, inbox, r->question))
       outcome = await_reply(&a, reply);
-    if (outcome != REQUEST_REPLIED && give_up(&a, reply) == REQUEST_REPLIED)
-      outcome = REQUEST_REPLIED;
+    if (outcome != REQUEST_REPLIED)
+      waiting_remove(c, a.id);
+    outcome = settle(&a, outcome, reply);
   }
   attempt_end(&a);
   return outcome;
@@ -191,8 +198,7 @@ enum request_outcome request_subscribing(struct connection *c, const struct requ
       outcome = await_reply(&a, reply);
     /* After its one message the broker has ended the subscription by itself. */
     connection_unsubscribe(c, s, outcome == REQUEST_TIMED_OUT);
-    if (outcome == REQUEST_TIMED_OUT && channel_receive(a.replies, reply))
-      outcome = REQUEST_REPLIED;
+    outcome = settle(&a, outcome, reply);
   }
   attempt_end(&a);
   return outcome;

@@ -15,8 +15,9 @@ static const struct {
   size_t least_words, most_words;
   bool has_payload; /* its size is the last word */
 } verbs[] = {
-    [WIRE_SUB] = {"SUB", 2, 2, false},  [WIRE_UNSUB] = {"UNSUB", 1, 2, false},
-    [WIRE_PUB] = {"PUB", 2, 3, true},   [WIRE_MSG] = {"MSG", 3, 4, true},
+    [WIRE_SUB] = {"SUB", 2, 2, false},   [WIRE_UNSUB] = {"UNSUB", 1, 2, false},
+    [WIRE_PUB] = {"PUB", 2, 3, true},    [WIRE_MSG] = {"MSG", 3, 4, true},
+    [WIRE_PING] = {"PING", 0, 0, false}, [WIRE_PONG] = {"PONG", 0, 0, false},
     [WIRE_ERR] = {"-ERR", 0, 0, false}, /* free text: see parse_line */
 };
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])

@@ -5,10 +5,12 @@
  *     SUB <subject> <sid>\r\n                     MSG <subject> <sid> [reply] <size>\r\n
  *     UNSUB <sid> [max]\r\n                         <payload>\r\n
  *     PUB <subject> [reply] <size>\r\n            -ERR <text>\r\n
- *       <payload>\r\n
+ *       <payload>\r\n                            PONG\r\n
+ *     PING\r\n
  *
  * Sizes are decimal bytes. Words are separated by one space. A frame is a line and, for PUB and
  * MSG, its payload. UNSUB with a bound ends the subscription after that many messages in all.
+ * PONG says that all before the PING has been handled.
  */
 #ifndef POOLBENCH_REQUEST_WIRE_H
 #define POOLBENCH_REQUEST_WIRE_H
@@ -27,7 +29,7 @@ struct text {
   size_t length;
 };
 
-enum wire_verb { WIRE_SUB, WIRE_UNSUB, WIRE_PUB, WIRE_MSG, WIRE_ERR };
+enum wire_verb { WIRE_SUB, WIRE_UNSUB, WIRE_PUB, WIRE_PING, WIRE_MSG, WIRE_PONG, WIRE_ERR };
 
 /* Points into the reader's buffer: valid until its next wire_read. */
 struct wire_frame {
