@@ -42,8 +42,7 @@ static enum verdict direction(double delta, const struct analysis_options *o) {
  */
 static bool excludes_zero(const struct comparison *c, const struct analysis_options *o) {
   bool ends_at_zero = c->shift.lo == 0 || c->shift.hi == 0;
-  return c->shift.lo > 0 || c->shift.hi < 0 ||
-         (ends_at_zero && !c->exact && c->p <= work_alpha(o->confidence));
+  return c->shift.lo > 0 || c->shift.hi < 0 || (ends_at_zero && c->p <= work_alpha(o->confidence));
 }
 
 static void judge(struct comparison *c, const struct analysis_options *o) {

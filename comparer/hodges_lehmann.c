@@ -5,12 +5,11 @@
  * there knows only the ties within each side. The lower bound is the smallest difference above
  * which the test accepts. The upper one is the lower one of the exchanged samples, negated.
  */
+#include "comparer/inversion.h"
 #include "comparer/mwu.h"
 #include "comparer/mwu_null.h"
-#include "comparer/sumset.h"
 
 #include <math.h>
-#include <string.h>
 
 /* One side of the inversion: x stays, y is shifted down. */
 struct inversion {
@@ -39,7 +38,8 @@ static double tie_sum(const double *x, size_t n) {
  * p of x against y shifted down by a little more than d: y ranks below x where y - x <= d. The
  * differences are rounded as in the sumset, so that d is recognised in them.
  */
-static bool p_above(const struct inversion *v, double d, double *p) {
+static bool p_above(const void *test, double d, double *p) {
+  const struct inversion *v = test;
   uint32_t *sizes = work_scratch(v->w, SCRATCH_GROUPS, v->nx + v->ny, sizeof *sizes);
   if (!sizes)
     return false;
@@ -84,49 +84,21 @@ static bool rejected_exact(const struct inversion *v, double *k) {
 }
 
 /*
- * With ties within a side the null distribution depends on where they fall, so the test is made
- * anew at each difference, from the normal guess outwards: two or three tests as a rule.
- */
-static bool search(const struct inversion *v, size_t guess, double *bound) {
-  double d = fmin(v->middle, sumset_select(&v->differences, guess)), p;
-  if (!p_above(v, d, &p))
-    return false;
-  if (p > v->alpha) {
-    for (double below; (below = sumset_previous(&v->differences, d)) > -INFINITY; d = below) {
-      if (!p_above(v, below, &p))
-        return false;
-      if (p <= v->alpha)
-        break;
-    }
-  } else {
-    while (d < v->middle && p <= v->alpha) {
-      d = sumset_next(&v->differences, d);
-      if (!p_above(v, d, &p))
-        return false;
-    }
-  }
-  *bound = d;
-  return true;
-}
-
-/*
- * The lower bound, never above the middle difference: the estimate belongs to its interval even
- * where lumps of equal differences leave nothing that the test accepts beside them.
+ * With ties within a side the null distribution depends on where they fall: the test is made anew
+ * beside each candidate, from the normal guess outwards, two or three times as a rule.
  */
 static bool lower_bound(const struct inversion *v, double *bound) {
-  size_t half = (sumset_size(&v->differences) + 1) / 2;
-  double k;
+  const struct sumset *s = &v->differences;
   bool tied = v->ties > 0, exact = mwu_null_fits(v->nx, v->ny, tied);
-  if (exact && !tied) {
-    if (!rejected_exact(v, &k))
-      return false;
-  } else {
+  double k;
+  if (!exact || tied)
     k = rejected_normal(v);
-  }
-  size_t rank = k < 0 ? 0 : k + 1 > (double)half ? half : (size_t)k + 1;
+  else if (!rejected_exact(v, &k))
+    return false;
+  size_t rank = inversion_rank(s, k);
   if (exact && tied)
-    return search(v, rank ? rank : 1, bound);
-  *bound = rank ? sumset_select(&v->differences, rank) : -INFINITY;
+    return inversion_lower(s, rank ? rank : 1, v->middle, v->alpha, p_above, v, bound);
+  *bound = rank ? sumset_select(s, rank) : -INFINITY;
   return true;
 }
 

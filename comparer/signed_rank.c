@@ -9,8 +9,8 @@
  * on which side of the shift theta the larger distance lies, compared with 2 theta as it was
  * rounded when the sum was formed.
  */
+#include "comparer/inversion.h"
 #include "comparer/stats_work.h"
-#include "comparer/sumset.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 /* The differences as the test sees them after a shift. */
 struct ranking {
   uint64_t w2, total2; /* doubled W+ and the doubled sum of all ranks kept */
-  uint64_t squares4;   /* sum of the squares of the doubled ranks */
+  double squares4;     /* sum of the squares of the doubled ranks */
   size_t kept;         /* non-zero differences */
   bool plain;          /* their ranks are 1 .. n: the cached distribution holds */
   uint64_t *rank2;     /* doubled ranks of those kept, in scratch */
@@ -61,7 +61,7 @@ static bool rank_at(struct stats_work *w, const double *d, size_t n, double sum,
     out->plain &= t == 1;
     out->w2 += r2 * (up - u0);
     out->total2 += r2 * t;
-    out->squares4 += r2 * r2 * t;
+    out->squares4 += (double)r2 * (double)r2 * (double)t;
     for (size_t i = 0; i < t; i++)
       rank2[out->kept++] = r2;
   }
@@ -123,7 +123,7 @@ static bool ranking_p(struct stats_work *w, const struct ranking *r, double *p) 
   }
   if (r->kept > SIGNED_RANK_EXACT_MAX) {
     double off = fabs((double)r->w2 - (double)r->total2 / 2) / 2 - 0.5;
-    double sigma = sqrt((double)r->squares4) / 4;
+    double sigma = sqrt(r->squares4) / 4;
     *p = off <= 0 ? 1 : fmax(DBL_MIN, erfc(off / sigma / M_SQRT2));
     return true;
   }
@@ -165,55 +165,51 @@ bool stats_signed_rank(struct stats_work *w, const double *d, size_t n,
   return true;
 }
 
+/* Sorted differences whose Walsh sums bound the shift. */
+struct walsh {
+  struct stats_work *w;
+  struct sumset sums;
+  double alpha;
+};
+
 /* p just above half the Walsh sum. */
-static bool p_above(struct stats_work *w, const double *d, size_t n, double sum, double *p) {
+static bool p_above(const void *test, double sum, double *p) {
+  const struct walsh *v = test;
   struct ranking r;
-  return rank_at(w, d, n, sum, true, &r) && ranking_p(w, &r, p);
+  return rank_at(v->w, v->sums.a, v->sums.na, sum, true, &r) && ranking_p(v->w, &r, p);
 }
 
 /* How many Walsh averages may lie below theta while the normal approximation still rejects. */
-static double rejected(size_t n, const struct ranking *r, double alpha) {
-  double mu = (double)n * ((double)n + 1) / 4, sigma = sqrt((double)r->squares4) / 4;
-  return floor(mu - 0.5 + stats_normal_quantile(alpha / 2) * sigma);
+static bool rejected_normal(const struct walsh *v, double *k) {
+  struct ranking r;
+  const double *d = v->sums.a;
+  if (!rank_at(v->w, d, v->sums.na, d[0] + d[0], true, &r)) /* the squares are the same anywhere */
+    return false;
+  double n = (double)v->sums.na, mu = n * (n + 1) / 4, sigma = sqrt(r.squares4) / 4;
+  *k = floor(mu - 0.5 + stats_normal_quantile(v->alpha / 2) * sigma);
+  return true;
 }
 
-/*
- * The smallest Walsh sum above which the test accepts, never above the middle one. The normal
- * guess is right or off by one; the exact test decides from there. d sorted.
- */
-static bool lower_bound(struct stats_work *w, const double *d, size_t n, double alpha,
-                        double middle, double *bound) {
-  struct sumset walsh = {.a = d, .b = d, .na = n, .nb = n, .triangle = true};
-  struct ranking far;
-  if (!rank_at(w, d, n, d[0] + d[0], true, &far)) /* the squares are the same at any theta */
+/* The smallest Walsh sum above which the test accepts; the normal guess is right or off by one. */
+static bool lower_bound(const struct walsh *v, double middle, double *bound) {
+  double k;
+  if (!rejected_normal(v, &k))
     return false;
-  double k = rejected(n, &far, alpha);
-  size_t half = (sumset_size(&walsh) + 1) / 2;
-  size_t rank = k < 0 ? 1 : k + 1 > (double)half ? half : (size_t)k + 1;
-  double sum = sumset_select(&walsh, rank), p;
-  if (n > SIGNED_RANK_EXACT_MAX) {
-    *bound = k < 0 ? -INFINITY : sum;
-    return true;
-  }
-
-  if (!p_above(w, d, n, sum, &p))
-    return false;
-  if (p > alpha) {
-    for (double below; (below = sumset_previous(&walsh, sum)) > -INFINITY; sum = below) {
-      if (!p_above(w, d, n, below, &p))
-        return false;
-      if (p <= alpha)
-        break;
-    }
-  } else {
-    while (sum < middle && p <= alpha) {
-      sum = sumset_next(&walsh, sum);
-      if (!p_above(w, d, n, sum, &p))
-        return false;
-    }
-  }
-  *bound = sum;
+  size_t rank = inversion_rank(&v->sums, k);
+  if (v->sums.na <= SIGNED_RANK_EXACT_MAX)
+    return inversion_lower(&v->sums, rank ? rank : 1, middle, v->alpha, p_above, v, bound);
+  *bound = rank ? sumset_select(&v->sums, rank) : -INFINITY;
   return true;
+}
+
+static void negate_reversed(double *x, size_t n) {
+  for (size_t i = 0; i < n / 2; i++) {
+    double t = x[i];
+    x[i] = -x[n - 1 - i];
+    x[n - 1 - i] = -t;
+  }
+  if (n % 2)
+    x[n / 2] = -x[n / 2];
 }
 
 bool stats_signed_rank_interval(struct stats_work *w, const double *d, size_t n, double confidence,
@@ -221,25 +217,16 @@ bool stats_signed_rank_interval(struct stats_work *w, const double *d, size_t n,
   double *sorted = sorted_copy(w, d, n);
   if (!sorted)
     return false;
-  struct sumset walsh = {.a = sorted, .b = sorted, .na = n, .nb = n, .triangle = true};
+  struct walsh v = {w, {sorted, sorted, n, n, .triangle = true}, work_alpha(confidence)};
   double middle, above;
-  sumset_middle(&walsh, &middle, &above);
+  sumset_middle(&v.sums, &middle, &above);
   *out = (struct stats_estimate){middle / 4 + above / 4, -INFINITY, INFINITY};
-
-  double alpha = work_alpha(confidence);
-  if (stats_signed_rank_min_p(n) > alpha)
+  if (stats_signed_rank_min_p(n) > v.alpha)
     return true;
-  if (!lower_bound(w, sorted, n, alpha, middle, &out->lo))
+  if (!lower_bound(&v, middle, &out->lo))
     return false;
-  /* The upper bound is the lower one of the mirrored differences. */
-  for (size_t i = 0; i < n / 2; i++) {
-    double t = sorted[i];
-    sorted[i] = -sorted[n - 1 - i];
-    sorted[n - 1 - i] = -t;
-  }
-  if (n % 2)
-    sorted[n / 2] = -sorted[n / 2];
-  if (!lower_bound(w, sorted, n, alpha, -above, &out->hi))
+  negate_reversed(sorted, n); /* the upper bound is the lower one of the mirrored differences */
+  if (!lower_bound(&v, -above, &out->hi))
     return false;
   out->lo /= 2;
   out->hi = -out->hi / 2;
