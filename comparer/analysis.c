@@ -207,10 +207,11 @@ static bool compare_paired(struct stats_work *w, const struct series *base, cons
                            const struct analysis_options *o, struct comparison *out, char *why,
                            size_t why_size) {
   size_t most = base->n < c->n ? base->n : c->n;
-  double *d = work_scratch(w, SCRATCH_RATIOS, 2 * most, sizeof *d), *others = d + most;
+  double *d = work_scratch(w, SCRATCH_RATIOS, 2 * most, sizeof *d);
   struct pairing pairing;
-  if (!d || !pairing_find(w, base, c, d, others, &pairing))
+  if (!d || !pairing_find(w, base, c, d, d + most, &pairing))
     return false;
+  const double *others = d + most;
   out->pairs = pairing.pairs;
   out->incomplete_pairs = pairing.incomplete;
   if (!pairing_acceptable(&pairing, why, why_size))
