@@ -1,6 +1,6 @@
 /*
- * libFuzzer entry: any bytes as a benchmark file, read, grouped, compared and rendered in every
- * format. The first byte picks the flags. Built by `make fuzz-poolcmp`.
+ * libFuzzer entry: any bytes as a benchmark file, read, grouped, compared and rendered. The first
+ * byte picks the flags, the second the format. Built by `make fuzz-poolcmp`.
  */
 #include "comparer/poolcmp.h"
 
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const columns[] = {".file", "/a", ".name", "/gomaxprocs,/a", "goos"};
 
-static void compare(const char *path, unsigned pick, FILE *sink) {
+static void compare(const char *path, unsigned pick, unsigned format, FILE *sink) {
   struct poolcmp_options o;
   struct poolcmp p;
   const char *inputs[] = {path, path};
@@ -25,29 +25,28 @@ static void compare(const char *path, unsigned pick, FILE *sink) {
   o.table.paired = (pick & 96) == 96;
   o.table.correct = pick & 64 ? CORRECT_HOLM : CORRECT_NONE;
   o.render.width = pick & 128 ? 60 : 0;
-  for (int format = FORMAT_TEXT; format <= FORMAT_JSON; format++) {
-    o.format = (enum poolcmp_format)format;
-    if (poolcmp_load(&p, &o, sink) == POOLCMP_DONE) {
-      poolcmp_render(&p, &o, sink, sink);
-      poolcmp_notes(&p, &o, sink);
-    }
-    poolcmp_free(&p);
-    o.render.ascii = !o.render.ascii;
+  o.render.ascii = format & 64;
+  o.render.verdicts = format & 128;
+  o.format = (enum poolcmp_format)(format % (FORMAT_JSON + 1));
+  if (poolcmp_load(&p, &o, sink) == POOLCMP_DONE) {
+    poolcmp_render(&p, &o, sink, sink);
+    poolcmp_notes(&p, &o, sink);
   }
+  poolcmp_free(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static FILE *sink;
   if (!sink)
     sink = fopen("/dev/null", "w");
-  if (size == 0 || !sink)
+  if (size < 2 || !sink)
     return 0;
   char path[64];
   int fd = memfd_create("input", 0);
-  if (fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
+  if (fd < 0 || write(fd, data + 2, size - 2) != (ssize_t)(size - 2))
     abort();
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  compare(path, data[0], sink);
+  compare(path, data[0], data[1], sink);
   close(fd);
   return 0;
 }

@@ -206,8 +206,8 @@ static bool fill_keys(struct group *g, struct context *c, const struct subject *
 static uint32_t find_state(struct group *g, const struct reader *r) {
   if (!g->last || g->last_config[0] != r->config_hash[0] ||
       g->last_config[1] != r->config_hash[1]) {
-    g->last_state = intern_add(
-        &g->states, (struct text){(const char *)r->config_hash, sizeof r->config_hash});
+    g->last_state =
+        intern_add(&g->states, (struct text){(const char *)r->config_hash, sizeof r->config_hash});
     memcpy(g->last_config, r->config_hash, sizeof g->last_config);
   }
   return g->last_state;

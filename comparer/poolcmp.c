@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_COMPLAINTS 100 /* shown of one file */
@@ -74,8 +75,8 @@ static enum poolcmp_status read_records(struct poolcmp *p, const struct input *i
         fprintf(err, "%s: %zu more lines like these\n", in->path, shown - MAX_COMPLAINTS);
       return POOLCMP_DONE;
     case RECORD_FATAL:
-      fprintf(err, "poolcmp: %s: %s (after line %llu)\n", in->path, p->reader.message,
-              (unsigned long long)p->reader.line);
+      fprintf(err, "poolcmp: %s:%llu: %s\n", in->path, (unsigned long long)p->reader.line + 1,
+              p->reader.message);
       return POOLCMP_INPUT;
     case RECORD_COMPLAINT:
       p->complaints++;
@@ -99,8 +100,14 @@ static enum poolcmp_status read_input(struct poolcmp *p, const struct input *in,
     fprintf(err, "poolcmp: open %s: %s\n", in->path, strerror(errno));
     return POOLCMP_INPUT;
   }
-  reader_open(&p->reader, fd);
-  enum poolcmp_status status = read_records(p, in, file, err);
+  struct stat kind;
+  enum poolcmp_status status = POOLCMP_INPUT;
+  if (fstat(fd, &kind) == 0 && S_ISDIR(kind.st_mode)) {
+    fprintf(err, "poolcmp: %s is a directory; name a file, for a run its samples.txt\n", in->path);
+  } else {
+    reader_open(&p->reader, fd);
+    status = read_records(p, in, file, err);
+  }
   if (!is_stdin)
     close(fd);
   return status;

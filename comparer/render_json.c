@@ -149,6 +149,8 @@ static void put_table(const struct table_set *set, const struct table *t, FILE *
   name(out, "written_unit");
   put_string(out, t->written_unit);
   fprintf(out, ",\"better\":\"%s\",\"exact\":%s", better[t->better], t->exact ? "true" : "false");
+  if (set->options.twin)
+    put_named(out, "twin_limit", t->twin_limit);
   put_columns(set, t, out);
   fputs(",\"rows\":[", out);
   bool any = false;

@@ -348,6 +348,10 @@ static void write_family(const struct table_set *set, FILE *out) {
             "\n%zu rows of sec/op at alpha %g: expect about %.0f false alarms if nothing changed "
             "(-correct holm).\n",
             set->family, set->options.alpha, (double)set->family * set->options.alpha);
+  for (size_t i = 0; i < set->count; i++)
+    if (set->tables[i].twin_limit > 0 && set->tables[i].in_family)
+      fprintf(out, "\n%s is the base measured again: changes below %.2f%% are no finding.\n",
+              set->options.twin, 100 * set->tables[i].twin_limit);
   if (set->other_run)
     fputs("\nThe columns were measured in different runs, at different times.\n", out);
   if (set->one_process)

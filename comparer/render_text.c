@@ -330,6 +330,10 @@ static void write_family(const struct table_set *set, FILE *out) {
   if (set->family)
     fprintf(out, "\nfamily: %zu test%s of sec/op, %s\n", set->family, set->family == 1 ? "" : "s",
             names[set->options.correct]);
+  for (size_t i = 0; i < set->count; i++)
+    if (set->tables[i].twin_limit > 0 && set->tables[i].in_family)
+      fprintf(out, "twin: %s is the base again; changes below %.2f%% are no finding\n",
+              set->options.twin, 100 * set->tables[i].twin_limit);
 }
 
 bool render_text(const struct table_set *set, const struct render_options *o, FILE *out) {

@@ -467,8 +467,11 @@ static bool apply_twin(struct maker *m, struct table *t, uint32_t twin, struct t
       others[other_count++] = &c->comparison;
   }
   bool ok = twins && others;
-  if (ok && twin_count)
-    analysis_apply_twin(others, other_count, analysis_twin_limit(twins, twin_count));
+  if (ok && twin_count) {
+    double limit = analysis_twin_limit(twins, twin_count);
+    analysis_apply_twin(others, other_count, limit);
+    t->twin_limit = fmax(t->twin_limit, limit);
+  }
   free(twins);
   free(others);
   return ok || out_of_memory(m);
