@@ -106,10 +106,3 @@ void op_drop_lost(struct op *op) {
     pool_drop(op->strategy, op->thread, l->kind, l->object);
   }
 }
-
-void *op_alloc(struct op *op, size_t size) {
-  void *p = heap_alloc(size);
-  if (!p)
-    op->out_of_memory = true;
-  return p;
-}

@@ -8,6 +8,7 @@
 #ifndef POOLBENCH_COMPARE_OP_H
 #define POOLBENCH_COMPARE_OP_H
 
+#include "harness/heap.h"
 #include "workloads/workload.h"
 
 /* The kinds that the strategy recycles: indices into compare_kinds. */
@@ -112,6 +113,11 @@ void op_give_back(struct op *op, enum recycled kind, void *object, enum loss los
 void op_drop_lost(struct op *op);
 
 /* heap_alloc that sets out_of_memory. */
-void *op_alloc(struct op *op, size_t size);
+static inline void *op_alloc(struct op *op, size_t size) {
+  void *p = heap_alloc(size);
+  if (!p)
+    op->out_of_memory = true;
+  return p;
+}
 
 #endif
