@@ -77,7 +77,7 @@ const struct kind compare_kinds[KIND_COUNT] = {
     [KIND_TYPED_STRUCT] = {.name = "typed struct", .size = sizeof(struct typed_struct)},
     [KIND_TYPED_LIST] = {.name = "typed list", .size = sizeof(struct typed_list_view)},
     [KIND_LIST_RANGE] = {.name = "list range", .size = sizeof(struct list_range)},
-    [KIND_VALIDATE_WALKER] = {.name = "validate walker", .size = sizeof(struct validate_walker)},
+    [KIND_VALIDATE_WALKER] = {.name = "validate walker", .size = VALIDATE_WALKER_BYTES},
     [KIND_MERGE_WALKER] = {.name = "merge walker", .size = MERGE_WALKER_BYTES},
 };
 

@@ -4,12 +4,11 @@
  */
 #include "workloads/compare/load.h"
 
+#include "harness/heap.h"
 #include "workloads/compare/walkers.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- JSON to tree ---- */
@@ -188,7 +187,7 @@ static bool check_in_pool(const struct object *o, struct report *report, char *w
 }
 
 static bool check(const char *name, const struct object *o, struct error *error) {
-  struct report *report = calloc(1, sizeof *report);
+  struct report *report = heap_calloc(sizeof *report);
   char why[200] = "out of memory";
   bool ok = report && check_in_pool(o, report, why, sizeof why);
   if (!ok)
@@ -198,7 +197,7 @@ static bool check(const char *name, const struct object *o, struct error *error)
                    report->count - 1);
   else if (report->count == 1)
     ok = error_set(error, EXIT_INPUT, "%s: %s", name, report->lines[0]);
-  free(report);
+  heap_free(report, sizeof *report);
   return ok;
 }
 
@@ -275,45 +274,54 @@ bool object_load_text(const char *name, const char *text, size_t size,
   return ok;
 }
 
-/* Reads up to the limit and one byte more; NULL with *error filled. */
-static char *read_all(const char *path, FILE *file, size_t *size, struct error *error) {
-  size_t room = 1 << 16;
-  char *text = malloc(room);
-  *size = 0;
-  while (text) {
-    *size += fread(text + *size, 1, room - *size, file);
-    if (*size < room || *size > OBJECT_FILE_LIMIT)
-      break;
-    room *= 2;
-    char *wider = realloc(text, room);
-    if (!wider)
-      free(text);
-    text = wider;
-  }
-  if (!text)
-    error_set(error, EXIT_INPUT, "%s: out of memory", path);
-  else if (ferror(file))
-    error_errno(error, EXIT_INPUT, "%s: cannot be read", path);
-  else if (*size > OBJECT_FILE_LIMIT)
-    error_set(error, EXIT_INPUT, "%s: larger than %zu MiB", path, OBJECT_FILE_LIMIT >> 20);
-  else
-    return text;
-  free(text);
-  return NULL;
+/* A file's text. */
+struct text {
+  char *bytes;
+  size_t size, room;
+};
+
+static void text_free(struct text *t) {
+  heap_free(t->bytes, t->room);
+}
+
+static bool text_widen(struct text *t) {
+  size_t room = t->room ? 2 * t->room : (size_t)1 << 16;
+  char *wider = heap_alloc(room);
+  if (!wider)
+    return false;
+  if (t->size > 0)
+    memcpy(wider, t->bytes, t->size);
+  text_free(t);
+  t->bytes = wider;
+  t->room = room;
+  return true;
+}
+
+/* Reads all there is, or up to what is too much. */
+static bool read_all(const char *path, FILE *file, struct text *t, struct error *error) {
+  *t = (struct text){NULL, 0, 0};
+  do {
+    if (t->size == t->room && !text_widen(t))
+      return error_set(error, EXIT_INPUT, "%s: out of memory", path);
+    t->size += fread(t->bytes + t->size, 1, t->room - t->size, file);
+  } while (t->size == t->room && t->size <= OBJECT_FILE_LIMIT);
+  if (ferror(file))
+    return error_errno(error, EXIT_INPUT, "%s: cannot be read", path);
+  if (t->size > OBJECT_FILE_LIMIT)
+    return error_set(error, EXIT_INPUT, "%s: larger than %zu MiB", path, OBJECT_FILE_LIMIT >> 20);
+  return true;
 }
 
 bool object_load_file(const char *path, const struct catalog *catalog, struct object *out,
                       struct error *error) {
+  struct text text;
   FILE *file = fopen(path, "rb");
   *out = (struct object){.kind = NULL};
   if (!file)
     return error_errno(error, EXIT_INPUT, "%s: cannot be opened", path);
-  size_t size;
-  char *text = read_all(path, file, &size, error);
+  bool ok = read_all(path, file, &text, error) &&
+            object_load_text(path, text.bytes, text.size, catalog, out, error);
+  text_free(&text);
   fclose(file);
-  if (!text)
-    return false;
-  bool ok = object_load_text(path, text, size, catalog, out, error);
-  free(text);
   return ok;
 }

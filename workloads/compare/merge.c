@@ -107,14 +107,14 @@ static bool visit_entry(void *context, const struct zip_entry *entry) {
 /* `out` is the merged map's header. compare's rules merge nothing, so it never gets buckets. */
 static bool visit_entries(struct merge_walker *w, struct map_ref lhs, struct map_ref rhs) {
   struct map_visit *v = op_alloc(w->op, sizeof *v);
-  struct node_map *out = v ? op_alloc(w->op, sizeof *out) : NULL;
+  struct node_map *out = v ? op_alloc(w->op, MAP_HEADER_BYTES) : NULL;
   bool ok = out != NULL;
   if (ok) {
     *out = (struct node_map){0};
     *v = (struct map_visit){w, w->schema, out};
     ok = map_zip(w->op, lhs, rhs, visit_entry, v);
   }
-  heap_free(out, sizeof *out);
+  heap_free(out, MAP_HEADER_BYTES);
   heap_free(v, sizeof *v);
   return ok;
 }

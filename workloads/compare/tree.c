@@ -64,17 +64,16 @@ static void bucket_clear(struct bucket *b) {
 }
 
 bool node_map_new(struct node *out, size_t announced_keys) {
-  struct node_map *map = boxed(out, NODE_MAP, sizeof *map);
+  struct node_map *map = boxed(out, NODE_MAP, MAP_HEADER_BYTES);
   if (!map)
     return false;
   size_t buckets = tree_buckets_for(announced_keys);
-  *map = (struct node_map){.mask = buckets - 1, .announced = announced_keys};
+  *map = (struct node_map){.mask = buckets - 1};
   map->buckets = heap_alloc(buckets * sizeof *map->buckets);
   if (!map->buckets) {
     node_free(out);
     return false;
   }
-  map->bytes = buckets * sizeof *map->buckets;
   for (size_t i = 0; i < buckets; i++)
     bucket_clear(&map->buckets[i]);
   return true;
@@ -87,7 +86,6 @@ static struct bucket *chain_bucket(struct node_map *map, struct bucket *last) {
   bucket_clear(b);
   last->overflow = b;
   map->chained++;
-  map->bytes += sizeof *b;
   return b;
 }
 
@@ -150,7 +148,7 @@ static void free_map(struct node_map *map) {
       }
     heap_free(map->buckets, (map->mask + 1) * sizeof *map->buckets);
   }
-  heap_free(map, sizeof *map);
+  heap_free(map, MAP_HEADER_BYTES);
 }
 
 void node_free(struct node *node) {

@@ -54,13 +54,14 @@ struct node_map {
   size_t mask; /* number of buckets - 1 */
   struct bucket *buckets;
   size_t chained; /* overflow buckets */
-  size_t announced;
-  size_t bytes; /* of buckets and overflow buckets */
 };
+
+/* What a map header is allocated as: the profile's maps can grow and carry the state for it. */
+#define MAP_HEADER_BYTES 48
 
 _Static_assert(sizeof(struct node) == 16, "a value is two words");
 _Static_assert(sizeof(struct node_list) == 24, "a list header is three words");
-_Static_assert(sizeof(struct node_map) == 48, "a map header is 48 bytes");
+_Static_assert(sizeof(struct node_map) <= MAP_HEADER_BYTES, "a map header must fit");
 _Static_assert(sizeof(struct bucket) == 288, "a bucket of eight entries is 288 bytes");
 
 /* Buckets for `keys` keys: a power of two with at most 6.5 keys a bucket; 8 keys fit one. */

@@ -21,7 +21,6 @@ complain(struct validate_walker *w, const struct element *child, const char *for
   for (const struct validate_walker *up = w; up->parent; up = up->parent)
     path.elements[--i] = up->element;
   path_print(&path, text, sizeof text);
-  w->reported++;
   va_list args;
   va_start(args, format);
   report_vadd(w->report, text, format, args);

@@ -19,7 +19,6 @@ struct validate_walker {
   struct report *report;
   struct validate_walker *spares; /* of the levels below */
   size_t depth;
-  size_t reported; /* wrong things found at this level */
 };
 
 /* What a comparison found: fields only in rhs, in both but different, only in lhs. */
@@ -38,7 +37,6 @@ struct merge_walker {
   merge_rule *leaf;       /* called for every leaf */
   merge_rule *branch;     /* called for every other value, after its children */
   struct comparison *result;
-  struct node *out; /* what a rule that merges would leave here */
   struct op *op;
   struct report *report;
   struct merge_walker *spares; /* of the levels below */
@@ -46,9 +44,11 @@ struct merge_walker {
   bool in_leaf;
 };
 
-_Static_assert(sizeof(struct validate_walker) == 80, "kind sizes are those of the profile");
-_Static_assert(sizeof(struct merge_walker) <= 160, "kind sizes are those of the profile");
+/* The kinds' sizes are those of the profile, whose walkers carry a little more. */
+#define VALIDATE_WALKER_BYTES 80
 #define MERGE_WALKER_BYTES 160
+_Static_assert(sizeof(struct validate_walker) <= VALIDATE_WALKER_BYTES, "a walker must fit");
+_Static_assert(sizeof(struct merge_walker) <= MERGE_WALKER_BYTES, "a walker must fit");
 
 /* Both return false only when out of memory; what is wrong with the objects goes to the report. */
 bool validate(struct op *op, struct value value, const struct schema *schema,
