@@ -294,7 +294,8 @@ static void help(FILE *out) {
         "prints the tables, what was found, what was not decided and what casts doubt.\n\n"
         "  --no-plots    tables only\n"
         "  --plots-only  pictures only (./run.sh plot RUN)\n\n"
-        "  poolbench report results/latest\n",
+        "  poolbench report results/latest\n\n"
+        "POOLBENCH_PLOTS names the folder of the gnuplot scripts where they are not found.\n",
         out);
 }
 

@@ -131,38 +131,50 @@ static bool write_deltas(const struct report *r, struct error *e) {
 
 /* --- Pictures. */
 
-/* The checkout's plots/, beside this program's build folder, or where POOLBENCH_PLOTS says. */
-static bool scripts_folder(char path[PATH_MAX]) {
+/* Where the scripts are. A checkout gets the link plots/latest, an installed folder does not. */
+struct scripts {
+  char folder[PATH_MAX];
+  bool in_checkout;
+};
+
+static bool holds_scripts(const char *above, const char *below, struct scripts *s) {
+  char script[PATH_ROOM];
+  if (snprintf(s->folder, sizeof s->folder, "%s%s", above, below) >= PATH_MAX)
+    return false;
+  snprintf(script, sizeof script, "%s/common.gp", s->folder);
+  return access(script, R_OK) == 0;
+}
+
+/*
+ * Where POOLBENCH_PLOTS says, else above this program: a checkout's plots/ (build/poolbench, or
+ * deeper: build/asan/poolbench), or the share of where it is installed.
+ */
+static bool find_scripts(struct scripts *s) {
   const char *told = getenv("POOLBENCH_PLOTS");
-  if (told) {
-    snprintf(path, PATH_MAX, "%s", told);
-    return true;
-  }
+  s->in_checkout = true;
+  if (told)
+    return holds_scripts(told, "", s);
   char self[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   if (n < 0)
     return false;
   self[n] = '\0';
-  /* One folder up at a time: builds of their own stand deeper (build/asan). */
   for (char *slash; (slash = strrchr(self, '/')) != NULL && slash != self;) {
     *slash = '\0';
-    if (snprintf(path, PATH_MAX, "%s/plots", self) >= PATH_MAX)
-      continue;
-    char script[PATH_ROOM];
-    snprintf(script, sizeof script, "%s/common.gp", path);
-    if (access(script, R_OK) == 0)
+    s->in_checkout = holds_scripts(self, "/plots", s);
+    if (s->in_checkout || holds_scripts(self, "/share/poolbench/plots", s))
       return true;
   }
   return false;
 }
 
 /* One plot in both forms. A picture of an earlier report does not survive a failed one. */
-static enum gnuplot_result draw(const struct report *r, const char *scripts, const char *name,
-                                const char *data, struct error *e) {
+static enum gnuplot_result draw(const struct report *r, const struct scripts *scripts,
+                                const char *name, const char *data, struct error *e) {
   static const char *const forms[] = {"svg", "png"};
   char script[PATH_ROOM], input[PATH_ROOM], picture[PATH_ROOM];
   enum gnuplot_result result = GNUPLOT_DREW;
-  snprintf(script, sizeof script, "%s/%s.gp", scripts, name);
+  snprintf(script, sizeof script, "%s/%s.gp", scripts->folder, name);
   snprintf(input, sizeof input, "%s/plots/%s", r->data.folder, data);
   for (size_t i = 0; result == GNUPLOT_DREW && i < 2; i++) {
     snprintf(picture, sizeof picture, "%s/plots/%s.%s", r->data.folder, name, forms[i]);
@@ -197,14 +209,15 @@ static void link_latest(const struct report *r, const char *scripts) {
 }
 
 bool report_plots(const struct report *r, FILE *say, struct error *e) {
-  char folder[PATH_ROOM], scripts[PATH_MAX];
+  char folder[PATH_ROOM];
+  struct scripts scripts;
   if (snprintf(folder, sizeof folder, "%s/plots", r->data.folder) >= PATH_MAX)
     return error_set(e, EXIT_INPUT, "%s: the path is too long", r->data.folder);
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return error_errno(e, EXIT_INPUT, "%s", folder);
   if (!write_curves(r, e) || !write_deltas(r, e))
     return false;
-  if (!scripts_folder(scripts)) {
+  if (!find_scripts(&scripts)) {
     fprintf(say, "no plots: the scripts in plots/ are not beside this program; POOLBENCH_PLOTS "
                  "says where they are\n");
     return true;
@@ -223,7 +236,7 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
       fprintf(say, "no plot %s: %s\n", plots[i].name, plots[i].why_not);
       continue;
     }
-    enum gnuplot_result result = draw(r, scripts, plots[i].name, plots[i].data, e);
+    enum gnuplot_result result = draw(r, &scripts, plots[i].name, plots[i].data, e);
     if (result == GNUPLOT_MISSING) {
       fprintf(say,
               "no plots: gnuplot is not installed (apt-get install gnuplot-nox; then "
@@ -234,6 +247,7 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
     if (result == GNUPLOT_FAILED)
       return false;
   }
-  link_latest(r, scripts);
+  if (scripts.in_checkout)
+    link_latest(r, scripts.folder);
   return true;
 }

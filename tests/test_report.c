@@ -421,9 +421,9 @@ static void plot_data_holds_medians_and_ratios_with_intervals(void **state) {
   load(&r, p);
   snprintf(scripts, sizeof scripts, "%s/scripts", p->folder);
   assert_int_equal(mkdir(scripts, 0777), 0);
-  setenv("POOLBENCH_PLOTS", scripts, 1); /* no scripts there: gnuplot fails, the data is written */
+  setenv("POOLBENCH_PLOTS", scripts, 1); /* no scripts there: no pictures, but the data */
   FILE *nowhere = fopen("/dev/null", "w");
-  report_plots(&r, nowhere, &e);
+  assert_true(report_plots(&r, nowhere, &e));
   fclose(nowhere);
   unsetenv("POOLBENCH_PLOTS");
   const char *text = read_file(p, "plots/curves.tsv");
