@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof(struct event) == 128, "the seed's allocation of a notify");
 
-static uint64_t now_ns(void) {
+uint64_t handlers_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -160,7 +160,7 @@ static void send_and_put(struct send_loop *loop, struct handler *h, struct map *
 }
 
 static void drain(struct send_loop *loop, struct handler *h, bool held) {
-  uint64_t start_ns = loop->timed ? now_ns() : 0;
+  uint64_t start_ns = loop->timed ? handlers_now_ns() : 0;
   struct map *m = swap_map(h);
   if (held)
     wait_for_client(loop, h);
@@ -168,7 +168,7 @@ static void drain(struct send_loop *loop, struct handler *h, bool held) {
     send_and_put(loop, h, m);
   loop->drains++;
   if (loop->timed)
-    loop->drain_ns += now_ns() - start_ns;
+    loop->drain_ns += handlers_now_ns() - start_ns;
 }
 
 static struct handler *pop(struct send_loop *loop) {
@@ -182,9 +182,9 @@ static struct handler *pop(struct send_loop *loop) {
 /* Under the lock, with nothing queued. */
 static void rest(struct send_loop *loop) {
   if (loop->quiesce) {
-    uint64_t start_ns = now_ns();
+    uint64_t start_ns = handlers_now_ns();
     loop->strategy->quiesce(loop->pool, loop->thread);
-    loop->quiesce_ns = now_ns() - start_ns;
+    loop->quiesce_ns = handlers_now_ns() - start_ns;
     loop->quiesce = false;
   }
   loop->busy = false;

@@ -63,6 +63,9 @@ struct send_loop {
   send_function *send;
 };
 
+/* CLOCK_MONOTONIC in ns. */
+uint64_t handlers_now_ns(void);
+
 void handler_init(struct handler *h);
 /* Frees the events and drops the map; t's strategy forgets the owner. The loop is idle. */
 void handler_destroy(struct handler *h, struct workload_thread *t);

@@ -39,12 +39,6 @@ const struct strategy_option idle_options[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* -- options -- */
 
 static const struct strategy_option *find_option(const char *key, size_t length) {
@@ -276,9 +270,9 @@ static void burst(struct part *p) {
 
 /* One update, from the notify to the map's return; ns of both ends. */
 static uint64_t update(struct part *p, struct handler *h, struct map_key name) {
-  uint64_t start_ns = now_ns();
+  uint64_t start_ns = handlers_now_ns();
   enum notify_result result = handler_notify(h, p->t, name, 0);
-  uint64_t notify_ns = now_ns() - start_ns;
+  uint64_t notify_ns = handlers_now_ns() - start_ns;
   if (result == NOTIFY_NO_MEMORY) {
     fail(p, "notify: out of memory");
     return 0;
@@ -315,16 +309,16 @@ static void at_least(atomic_uint_least64_t *most, uint64_t value) {
 /* The collection event: shared state goes in trim, each thread's own when it quiesces. */
 static void trim(struct part *p, const char *phase) {
   const struct strategy *s = p->t->strategy;
-  uint64_t start_ns = now_ns();
+  uint64_t start_ns = handlers_now_ns();
   if (p->t->index == 0) {
     atomic_store_explicit(&p->idle->stall_ns, 0, memory_order_relaxed);
     s->trim(p->t->pool);
-    at_least(&p->idle->stall_ns, now_ns() - start_ns);
+    at_least(&p->idle->stall_ns, handlers_now_ns() - start_ns);
   }
   step(p);
-  start_ns = now_ns();
+  start_ns = handlers_now_ns();
   s->quiesce(p->t->pool, p->t->pool_thread);
-  at_least(&p->idle->stall_ns, now_ns() - start_ns);
+  at_least(&p->idle->stall_ns, handlers_now_ns() - start_ns);
   if (p->t->index == 0) {
     send_loop_quiesce(p->loop);
     at_least(&p->idle->stall_ns, p->loop->quiesce_ns);

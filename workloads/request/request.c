@@ -37,8 +37,8 @@ struct workload_state {
   unsigned connections;
   uint64_t seed;
   struct broker *broker;
-  struct timer_service *services;
-  unsigned service_count;
+  struct timer_service *services; /* room for all that the connections need */
+  unsigned service_count;         /* those that run */
 };
 
 /* A measuring thread's. */
@@ -94,14 +94,12 @@ static void close_services(struct workload_state *s) {
     timer_service_close(&s->services[i]);
 }
 
-static size_t services_size(const struct workload_state *s) {
-  unsigned most = (s->connections + CONNECTIONS_PER_SERVICE - 1) / CONNECTIONS_PER_SERVICE;
-  return most * sizeof(struct timer_service);
+static unsigned services_needed(const struct workload_state *s) {
+  return (s->connections + CONNECTIONS_PER_SERVICE - 1) / CONNECTIONS_PER_SERVICE;
 }
 
 static bool open_services(struct workload_state *s, char *why, size_t why_size) {
-  size_t most = services_size(s) / sizeof *s->services;
-  for (s->service_count = 0; s->service_count < most; s->service_count++)
+  for (; s->service_count < services_needed(s); s->service_count++)
     if (!timer_service_open(&s->services[s->service_count], why, why_size))
       return false;
   return true;
@@ -110,7 +108,7 @@ static bool open_services(struct workload_state *s, char *why, size_t why_size) 
 static void request_close(struct workload_state *s) {
   close_services(s);
   if (s->services)
-    heap_free(s->services, services_size(s));
+    heap_free(s->services, services_needed(s) * sizeof *s->services);
   if (s->broker)
     broker_close(s->broker);
   heap_free(s, sizeof *s);
@@ -133,7 +131,7 @@ static bool request_open(const struct workload_setup *setup, struct workload_sta
   s->connections = setup->threads;
   s->seed = setup->seed;
   s->broker = broker_open();
-  s->services = heap_calloc(services_size(s));
+  s->services = heap_calloc(services_needed(s) * sizeof *s->services);
   if (!s->broker || !s->services)
     snprintf(setup->why, setup->why_size, "out of memory");
   else if (open_services(s, setup->why, setup->why_size)) {
