@@ -123,7 +123,7 @@ bool stats_shift(struct stats_work *w, const double *x, size_t nx, const double 
 
   double middle, above;
   sumset_middle(&v.differences, &middle, &above);
-  *out = (struct stats_estimate){middle / 2 + above / 2, -INFINITY, INFINITY};
+  *out = (struct stats_estimate){stats_median((double[]){middle, above}, 2), -INFINITY, INFINITY};
   v.middle = middle;
   if (stats_mwu_min_p(nx, ny) > v.alpha)
     return true;

@@ -220,7 +220,8 @@ bool stats_signed_rank_interval(struct stats_work *w, const double *d, size_t n,
   struct walsh v = {w, {sorted, sorted, n, n, .triangle = true}, work_alpha(confidence)};
   double middle, above;
   sumset_middle(&v.sums, &middle, &above);
-  *out = (struct stats_estimate){middle / 4 + above / 4, -INFINITY, INFINITY};
+  *out =
+      (struct stats_estimate){stats_median((double[]){middle, above}, 2) / 2, -INFINITY, INFINITY};
   if (stats_signed_rank_min_p(n) > v.alpha)
     return true;
   if (!lower_bound(&v, middle, &out->lo))
