@@ -632,6 +632,139 @@ static void a_result_survives_the_failure_of_any_allocation(void **state) {
   side_close(&l);
 }
 
+/* ---- random edits of complete objects ---- */
+
+static uint64_t random_state;
+
+/* xorshift64: the same edits in every run. */
+static size_t random_below(size_t n) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (size_t)(random_state >> 11) % n;
+}
+
+/* A place somewhere in the object: its parent and the name of the child. false at the root. */
+static bool random_place(json_t *at, json_t **parent, char name[200]) {
+  *parent = NULL;
+  for (size_t depth = 1 + random_below(10); depth > 0; depth--) {
+    size_t count = json_is_object(at) ? json_object_size(at) : json_array_size(at);
+    if (count == 0)
+      break;
+    size_t chosen = random_below(count);
+    *parent = at;
+    if (json_is_array(at)) {
+      snprintf(name, 200, "%zu", chosen);
+    } else {
+      void *entry = json_object_iter(at);
+      while (chosen-- > 0)
+        entry = json_object_iter_next(at, entry);
+      snprintf(name, 200, "%s", json_object_iter_key(entry));
+    }
+    at = step(at, name);
+  }
+  return *parent != NULL;
+}
+
+static void random_edit(json_t *root) {
+  static const char *const values[] = {NULL, NULL,   NULL,   "'x'", "'y'", "'250m'",
+                                       "7",  "true", "null", "{}",  "[]",  "['a', 'b']"};
+  json_t *parent;
+  char name[200];
+  const char *text = values[random_below(sizeof values / sizeof *values)];
+  if (random_place(root, &parent, name))
+    replace(parent, name, text ? json_of(text) : NULL);
+}
+
+static void write_line(void *context, const char *path) {
+  fprintf(context, "%s\n", path);
+}
+
+/* Everything a comparison found, as text owned by the caller. */
+static char *findings(const struct object *l, const struct object *r, bool structured) {
+  static struct report report;
+  struct op op;
+  struct comparison c;
+  struct value a, b;
+  struct node trees[2] = {{.kind = NODE_NULL}, {.kind = NODE_NULL}};
+  const struct type *type = l->kind->type;
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  assert_non_null(out);
+  op_start(&op);
+  if (structured) {
+    assert_true(value_of_typed(&op, type, l->typed[0], &a));
+    assert_true(value_of_typed(&op, type, r->typed[0], &b));
+  } else {
+    assert_true(tree_of_typed(&op, type, l->typed[0], &trees[0]));
+    assert_true(tree_of_typed(&op, type, r->typed[0], &trees[1]));
+    assert_true(value_of_tree(&op, &trees[0], &a) && value_of_tree(&op, &trees[1], &b));
+  }
+  report.count = 0;
+  assert_true(compare(&op, a, b, l->kind->schema, &c, &report));
+  assert_int_equal(report.count, 0);
+  /* The plain recursion over both trees is the judge of whether there is anything to find. */
+  if (!structured)
+    assert_int_equal(comparison_empty(&c), node_equal(&trees[0], &trees[1]));
+  field_set_print(c.added, write_line, out);
+  fprintf(out, "--\n");
+  field_set_print(c.modified, write_line, out);
+  fprintf(out, "--\n");
+  field_set_print(c.removed, write_line, out);
+  comparison_free(&c);
+  value_put(&op, b);
+  value_put(&op, a);
+  op_stop(&op);
+  node_free(&trees[0]);
+  node_free(&trees[1]);
+  fclose(out);
+  return text;
+}
+
+/* true when the edited object was still a valid one and the comparisons agreed. */
+static bool agree_on_an_edit(const json_t *base, const struct object *original) {
+  struct object edited;
+  struct error error;
+  json_t *json = json_deep_copy(base);
+  assert_non_null(json);
+  for (size_t edits = 1 + random_below(2); edits > 0; edits--)
+    random_edit(json);
+  bool valid = object_load_json("edited", json, &catalog, &edited, &error);
+  json_decref(json);
+  if (!valid)
+    return false;
+  if (edited.kind == original->kind) {
+    char *typed = findings(original, &edited, true), *tree = findings(original, &edited, false);
+    assert_string_equal(typed, tree);
+    free(typed);
+    free(tree);
+  }
+  object_free(&edited);
+  return true;
+}
+
+static void random_edits_are_found_alike(void **state) {
+  (void)state;
+  static const char *const files[] = {"tests/data/compare/pod-full.json",
+                                      "tests/data/compare/node-full.json",
+                                      "tests/data/compare/endpoints-full.json"};
+  random_state = 88172645463325252u;
+  for (size_t i = 0; i < 3; i++) {
+    struct object original;
+    struct error error;
+    json_t *base = json_load_file(files[i], 0, NULL);
+    assert_non_null(base);
+    assert_true(object_load_json("original", base, &catalog, &original, &error));
+    unsigned valid = 0;
+    for (int edit = 0; edit < 400; edit++)
+      valid += agree_on_an_edit(base, &original);
+    assert_in_range(valid, 40, 399);
+    object_free(&original);
+    json_decref(base);
+  }
+}
+
 static int open_catalog(void **state) {
   (void)state;
   heap_thread_begin();
@@ -674,6 +807,7 @@ int main(void) {
       cmocka_unit_test(comparing_duplicates_is_reported),
       cmocka_unit_test(many_differences_are_all_found),
       cmocka_unit_test(a_result_survives_the_failure_of_any_allocation),
+      cmocka_unit_test(random_edits_are_found_alike),
   };
   return cmocka_run_group_tests_name("compare_results", tests, open_catalog, close_catalog);
 }
