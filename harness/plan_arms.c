@@ -1,0 +1,224 @@
+/*
+ * The arms of a plan: strategies with their options and disciplines, the base first. See
+ * plan_parts.h.
+ */
+#include "harness/plan_parts.h"
+#include "harness/presets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is measured when --strategies is not given, as far as this build has it. */
+static const char *const default_strategies[] = {"malloc",           "global-locked", "per-thread",
+                                                 "pooled-freelists", "sync-pool",     NULL};
+
+/*
+ * Values of options are known to the strategy alone, so one pool is opened and closed: a bad value
+ * is said now, not once a sample.
+ */
+static bool check_values(const char *option, const struct strategy *s, const char *const *options,
+                         size_t count, const char *spec, struct error *e) {
+  static const struct kind any = {.name = "probe", .size = 64};
+  char why[300] = "";
+  struct pool_config config = {
+      .options = options, .option_count = count, .threads = 1, .why = why, .why_size = sizeof why};
+  struct pool *pool = s->open(&any, 1, &config);
+  if (!pool)
+    return error_set(e, EXIT_USAGE, "%s: %s: %s", option, spec, why);
+  s->close(pool);
+  return true;
+}
+
+/* Reads NAME[:key=value...][+discipline]. */
+static bool parse_arm(const char *option, const char *text, enum discipline otherwise,
+                      struct plan_arm *arm, struct error *e) {
+  char storage[STRATEGY_SPEC_MAX], why[600] = "";
+  const char *options[STRATEGY_MAX_OPTIONS];
+  size_t count;
+  const char *plus = strrchr(text, '+');
+  *arm = (struct plan_arm){.discipline = otherwise};
+  if (plus && !discipline_parse(plus + 1, &arm->discipline))
+    return error_set(e, EXIT_USAGE,
+                     "%s: %s: unknown discipline \"%s\"; there are balanced, as-merged "
+                     "and leaky",
+                     option, text, plus + 1);
+  arm->spec = strndup(text, plus ? (size_t)(plus - text) : strlen(text));
+  if (!arm->spec)
+    return plan_out_of_memory(e);
+  arm->strategy = strategy_parse(arm->spec, storage, options, &count, why, sizeof why);
+  if (arm->strategy && strpbrk(arm->spec, "/ \t")) {
+    snprintf(why, sizeof why, "\"%s\" has a slash or a space, which names cannot hold", arm->spec);
+    arm->strategy = NULL;
+  }
+  bool ok = arm->strategy ? check_values(option, arm->strategy, options, count, arm->spec, e)
+                          : error_set(e, EXIT_USAGE, "%s: %s", option, why);
+  arm->label = ok ? strdup(arm->spec) : NULL;
+  if (ok && !arm->label)
+    ok = plan_out_of_memory(e);
+  if (!ok)
+    free(arm->spec);
+  return ok;
+}
+
+static bool same_arm(const struct plan_arm *a, const struct plan_arm *b) {
+  return strcmp(a->label, b->label) == 0 && a->discipline == b->discipline;
+}
+
+void plan_free_arm(struct plan_arm *a) {
+  free(a->spec);
+  free(a->label);
+}
+
+/* Takes over arm's strings. An arm that is there already is not added again. */
+static bool add_arm(struct plan *p, struct plan_arm *arm, struct error *e) {
+  for (size_t i = 0; i < p->arm_count; i++)
+    if (same_arm(&p->arms[i], arm)) {
+      plan_free_arm(arm);
+      return true;
+    }
+  void *room = plan_grow(p->arms, p->arm_count, sizeof *p->arms, e);
+  if (!room) {
+    plan_free_arm(arm);
+    return false;
+  }
+  p->arms = room;
+  p->arms[p->arm_count++] = *arm;
+  return true;
+}
+
+static bool add_arm_text(struct plan *p, const char *text, enum discipline d, struct error *e) {
+  struct plan_arm arm;
+  return parse_arm("--strategies", text, d, &arm, e) && add_arm(p, &arm, e);
+}
+
+static bool add_listed(struct plan *p, const char *list, enum discipline d, struct error *e) {
+  char *copy = strdup(list), *rest = copy, *item;
+  if (!copy)
+    return plan_out_of_memory(e);
+  bool ok = true;
+  while (ok && (item = strsep(&rest, ",")) != NULL)
+    ok = *item ? add_arm_text(p, item, d, e)
+               : error_set(e, EXIT_USAGE, "--strategies %s: an empty element", list);
+  free(copy);
+  return ok;
+}
+
+static bool any_case_runs_null(const struct plan *p) {
+  for (size_t i = 0; i < p->case_count; i++)
+    if (p->cases[i].info->flags & CASE_NULL_RUNS)
+      return true;
+  return false;
+}
+
+static bool add_defaults(struct plan *p, enum discipline d, struct error *e) {
+  for (size_t i = 0; default_strategies[i]; i++)
+    if (strategy_find(default_strategies[i]) && !add_arm_text(p, default_strategies[i], d, e))
+      return false;
+  if (any_case_runs_null(p) && strategy_find("null"))
+    return add_arm_text(p, "null", d, e);
+  return p->arm_count > 0 || error_set(e, EXIT_USAGE, "this build has no strategies");
+}
+
+static bool add_all(struct plan *p, enum discipline d, struct error *e) {
+  for (size_t i = 0; strategies[i]; i++)
+    if (!add_arm_text(p, strategies[i]->name, d, e))
+      return false;
+  return true;
+}
+
+/* The arm goes to the front, the others keep their order. */
+static void move_to_front(struct plan *p, size_t at) {
+  struct plan_arm arm = p->arms[at];
+  memmove(&p->arms[1], &p->arms[0], at * sizeof arm);
+  p->arms[0] = arm;
+}
+
+/* The base: --base, else malloc where it is measured, else the first strategy of the list. */
+static bool choose_base(struct plan *p, const struct options *o, struct error *e) {
+  size_t at = 0;
+  if (o->base) {
+    struct plan_arm base;
+    if (!parse_arm("--base", o->base, o->discipline, &base, e))
+      return false;
+    while (at < p->arm_count && !same_arm(&p->arms[at], &base))
+      at++;
+    if (at == p->arm_count) {
+      if (!add_arm(p, &base, e))
+        return false;
+    } else {
+      plan_free_arm(&base);
+    }
+  } else {
+    while (at < p->arm_count && strcmp(p->arms[at].label, "malloc") != 0)
+      at++;
+    at = at == p->arm_count ? 0 : at;
+  }
+  move_to_front(p, at);
+  p->arms[0].is_base = true;
+  return true;
+}
+
+/* The base a second time, right after it, under a name of its own. */
+static bool add_twin(struct plan *p, struct error *e) {
+  struct plan_arm twin = p->arms[0];
+  char label[STRATEGY_SPEC_MAX + 8];
+  snprintf(label, sizeof label, "%s:twin", twin.spec);
+  twin.spec = strdup(twin.spec);
+  twin.label = strdup(label);
+  twin.is_base = false;
+  twin.is_twin = true;
+  if (!twin.spec || !twin.label) {
+    plan_free_arm(&twin);
+    return plan_out_of_memory(e);
+  }
+  if (!add_arm(p, &twin, e))
+    return false;
+  struct plan_arm last = p->arms[p->arm_count - 1];
+  memmove(&p->arms[2], &p->arms[1], (p->arm_count - 2) * sizeof last);
+  p->arms[1] = last;
+  return true;
+}
+
+/* The first of the column's specs that this build can run. */
+static const char *column_spec(const struct preset_column *column) {
+  for (size_t i = 0; column->specs[i]; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(column->specs[i], "+:"), column->specs[i]);
+    if (strategy_find(name))
+      return column->specs[i];
+  }
+  return NULL;
+}
+
+static bool add_preset(struct plan *p, struct error *e) {
+  for (const struct preset_column *c = p->preset->columns; c->specs[0]; c++) {
+    const char *spec = column_spec(c);
+    if (!spec)
+      return error_set(e, EXIT_USAGE, "--preset %s needs the strategy %s, which this build lacks",
+                       p->preset->name, c->specs[0]);
+    if (!add_arm_text(p, spec, DISCIPLINE_BALANCED, e))
+      return false;
+    if (c->stand_in && spec != c->specs[0])
+      plan_note(p, "%s", c->stand_in);
+  }
+  p->arms[0].is_base = true;
+  return true;
+}
+
+bool plan_choose_arms(struct plan *p, const struct options *o, struct error *e) {
+  bool ok;
+  if (p->preset)
+    ok = add_preset(p, e);
+  else if (!o->strategies)
+    ok = add_defaults(p, o->discipline, e) && choose_base(p, o, e);
+  else if (strcmp(o->strategies, "all") == 0)
+    ok = add_all(p, o->discipline, e) && choose_base(p, o, e);
+  else
+    ok = add_listed(p, o->strategies, o->discipline, e) && choose_base(p, o, e);
+  ok = ok && (!o->twin || add_twin(p, e));
+  if (ok && p->preset) { /* pointers only now: the arms no longer move */
+    p->preset_old = &p->arms[0];
+    p->preset_new = &p->arms[o->twin ? 2 : 1];
+  }
+  return ok;
+}

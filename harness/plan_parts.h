@@ -1,0 +1,28 @@
+/*
+ * What the files that build a plan share. For plan.c, plan_rows.c and plan_arms.c alone.
+ */
+#ifndef POOLBENCH_PLAN_PARTS_H
+#define POOLBENCH_PLAN_PARTS_H
+
+#include "harness/plan.h"
+
+/* plan_rows.c: fills cases, by --suite, --cases, --object, --set or the preset. */
+bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e);
+
+/*
+ * plan_arms.c: fills arms, by --strategies, --base, --discipline, --twin or the preset, after the
+ * cases: the defaults depend on them.
+ */
+bool plan_choose_arms(struct plan *p, const struct options *o, struct error *e);
+void plan_free_arm(struct plan_arm *a);
+
+/*
+ * plan.c: room for one more element after `count`, as realloc gives it; NULL with e. Doubles at
+ * powers of two, so that no capacity is kept.
+ */
+void *plan_grow(void *items, size_t count, size_t size, struct error *e);
+
+/* Fills e; returns false. */
+bool plan_out_of_memory(struct error *e);
+
+#endif
