@@ -73,6 +73,8 @@ void announce_plan(const struct run *run) {
   if (sweep)
     printf(", %zu at other counts in %u", sweep, p->sweep_rounds);
   printf(": %zu samples, about %s; seed %" PRIu64 "\n", samples, time, p->seed);
+  if (run->results.count)
+    printf("resumed: %zu of them are there\n", run->results.count);
 }
 
 void announce_cells(const struct plan *p) {

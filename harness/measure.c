@@ -23,7 +23,6 @@ bool run_add_failure(struct run *run, const struct run_failure *f) {
   return true;
 }
 
-/* Keeps the first of each name. */
 /* Notes that say the same of every sample. */
 static const char *const fact_notes[] = {"live-peak-period-ns", NULL};
 
@@ -149,8 +148,12 @@ static bool keep_sample(struct run *run, struct result *item, struct error *e) {
     return error_set(e, EXIT_INPUT, "out of memory");
   }
   struct results_frame frame = {&run->plan, &run->host, run->id};
-  return results_add(&run->results, item, e) &&
-         runfiles_append(&run->files, &frame, &run->results.items[run->results.count - 1], e);
+  if (!results_add(&run->results, item, e))
+    return false;
+  if (runfiles_append(&run->files, &frame, &run->results.items[run->results.count - 1], e))
+    return true;
+  sample_free(&run->results.items[--run->results.count].sample); /* it is not on disk */
+  return false;
 }
 
 static bool keep_failure(struct run *run, const struct result *item, const struct launch_result *r,

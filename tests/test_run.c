@@ -191,6 +191,7 @@ static void a_run_that_is_stopped_goes_on(void **state) {
   snprintf(id, sizeof id, "%s", text_at(r, "id"));
   json_decref(r);
   assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+  assert_true(says("out.txt", "resumed: 6 of them are there"));
   assert_int_equal(count("r/samples.txt", "Benchmark"), 12);
   assert_int_equal(count("r/samples.txt", id), 12);
   assert_int_equal(count("r/samples.txt", " round 2 "), 4);
