@@ -256,6 +256,41 @@ static void a_full_disk_stops_the_run_and_keeps_it_readable(void **state) {
   assert_int_equal(count("r/samples.txt", "Benchmark"), 240);
 }
 
+/* The names of a file's samples, one a line, to be freed. */
+static char *names_in(const char *file) {
+  char *text = scratch_read(file), *names = NULL, *rest = text;
+  size_t size = 0;
+  FILE *out = open_memstream(&names, &size);
+  assert_non_null(text);
+  assert_non_null(out);
+  for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+    if (strncmp(line, "Benchmark", 9) == 0)
+      fprintf(out, "%.*s\n", (int)strcspn(line, "\t"), line);
+  fclose(out);
+  free(text);
+  return names;
+}
+
+static void a_preset_writes_its_two_columns(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "[ $strategy = pooled-freelists ] && say 5 || say 10");
+  assert_int_equal(poolbench("--preset k8s-freelists --cpus 2 --rounds 2 --out r --arm x=w.sh"),
+                   EXIT_DONE);
+  char *old = names_in("r/old.txt"), *new = names_in("r/new.txt");
+  assert_string_equal(old, new);
+  assert_int_equal(strncmp(old, "BenchmarkCompare/Pod/structured/build=x-2\n", 42), 0);
+  free(old);
+  free(new);
+  assert_int_equal(count("r/old.txt", "\t10 ns/op"), 12);
+  assert_int_equal(count("r/new.txt", "\t5 ns/op"), 12);
+  json_t *r = record();
+  const json_t *preset = json_object_get(r, "preset");
+  assert_string_equal(text_at(json_object_get(preset, "new"), "strategy"), "pooled-freelists");
+  assert_string_equal(text_at(json_object_get(preset, "new"), "discipline"), "as-merged");
+  assert_string_equal(text_at(json_object_get(preset, "old"), "discipline"), "leaky");
+  json_decref(r);
+}
+
 static void an_existing_folder_is_left_alone(void **state) {
   (void)state;
   scratch_script("w.sh", WORKER "say 10");
@@ -365,6 +400,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(order_follows_from_the_seed),
       IN_SCRATCH(a_changed_build_is_not_mixed_in),
       IN_SCRATCH(a_full_disk_stops_the_run_and_keeps_it_readable),
+      IN_SCRATCH(a_preset_writes_its_two_columns),
       IN_SCRATCH(an_existing_folder_is_left_alone),
       IN_SCRATCH(a_dry_run_starts_and_writes_nothing),
       IN_SCRATCH(wrong_usage_is_told_before_anything_happens),
