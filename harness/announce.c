@@ -72,7 +72,8 @@ void announce_plan(const struct run *run) {
          p->headline == 1 ? "" : "s", p->rounds, p->rounds == 1 ? "" : "s");
   if (sweep)
     printf(", %zu at other counts in %u", sweep, p->sweep_rounds);
-  printf(": %zu samples, about %s; seed %" PRIu64 "\n", samples, time, p->seed);
+  printf(": %zu sample%s, about %s; seed %" PRIu64 "\n", samples, samples == 1 ? "" : "s", time,
+         p->seed);
   if (run->results.count)
     printf("resumed: %zu of them are there\n", run->results.count);
 }

@@ -291,7 +291,8 @@ void placement_line(const struct placement *p, unsigned threads, char *text, siz
     snprintf(share, sizeof share, " (%u or %u a CPU, oversubscribed)", least, most);
   else if (threads > p->cores && p->policy != BIND_NONE)
     snprintf(share, sizeof share, " (%u cores, siblings share them)", p->cores);
-  snprintf(text, size, "%u thread%s on %u CPU%s%s%s, %u NUMA node%s", threads,
+  snprintf(text, size, "%u thread%s on %u CPU%s%s%s%s, %u NUMA node%s", threads,
            threads == 1 ? "" : "s", p->cpus, p->cpus == 1 ? "" : "s", share,
-           p->core_kinds > 1 ? ", cores of unequal speed" : "", p->nodes, p->nodes == 1 ? "" : "s");
+           p->core_kinds > 1 ? ", cores of unequal speed" : "",
+           p->policy == BIND_NONE ? ", not bound" : "", p->nodes, p->nodes == 1 ? "" : "s");
 }

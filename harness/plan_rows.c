@@ -91,7 +91,7 @@ static bool add_object(struct plan *p, const struct workload *w, const char *fil
   struct workload_case *room = &p->object_cases[p->object_case_count];
   int n = w->object_cases(file, room, OBJECT_CASES_ROOM, why, sizeof why);
   if (n < 0)
-    return error_set(e, EXIT_INPUT, "--object %s: %s", file, why);
+    return error_set(e, EXIT_INPUT, "--object: %s", why);
   p->object_case_count += (size_t)n;
   for (int i = 0; i < n; i++) {
     for (size_t k = 0; k < p->case_count; k++)

@@ -96,6 +96,7 @@ static void policies_share_more_or_less(void **state) {
   place(&p, t, NULL, NULL, BIND_NONE);
   int map[4];
   assert_false(placement_map(&p, 4, map));
+  says(&p, 4, "4 threads on 64 CPUs, not bound, 2 NUMA nodes");
   placement_free(&p);
   hwloc_topology_destroy(t);
 }

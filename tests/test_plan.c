@@ -93,7 +93,7 @@ static const struct workload_case micro_cases[] = {
 static int object_cases(const char *file, struct workload_case *out, size_t room, char *why,
                         size_t why_size) {
   if (strcmp(file, "bad.json") == 0) {
-    snprintf(why, why_size, "line 3: '}' expected");
+    snprintf(why, why_size, "bad.json:3: '}' expected");
     return -1;
   }
   assert_true(room >= 1);
@@ -364,7 +364,7 @@ static void objects_make_cases_of_their_own(void **state) {
       cell(&f.plan, "BenchmarkCompare/Pod:web/structured/strategy=malloc-2");
   assert_string_equal(c->row->object, "web.json");
   done(&f);
-  refuses("--object bad.json", EXIT_INPUT, "bad.json", "line 3", NULL);
+  refuses("--object bad.json", EXIT_INPUT, "--object: bad.json:3", NULL);
   refuses("--object a.json --object b.json", EXIT_USAGE, "b.json", "rename", NULL);
   refuses("--suite micro --object a.json", EXIT_USAGE, "takes no objects", NULL);
 }
