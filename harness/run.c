@@ -69,41 +69,48 @@ static bool make_plan(struct run *run, struct error *e) {
   return run->cells || error_set(e, EXIT_INPUT, "out of memory");
 }
 
+/* What a probe told about its allocator and about counters. */
+static bool take_probe(struct run *run, struct allocator_arm *a, const struct sample *s,
+                       struct error *e) {
+  const char *version = run_note(s, NOTE_ALLOCATOR_VERSION);
+  const char *library = run_note(s, NOTE_ALLOCATOR_PATH);
+  const char *counters = run_note(s, PROBE_COUNTERS);
+  snprintf(a->version, sizeof a->version, "%.79s", version ? version : "");
+  snprintf(a->library, sizeof a->library, "%.299s", library ? library : "");
+  snprintf(run->counters, sizeof run->counters, "%.999s", counters ? counters : "");
+  return run_keep_facts(run, s) || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+static bool probe_failed(const struct allocator_arm *a, const struct launch_result *r,
+                         struct error *e) {
+  if (r->outcome == LAUNCH_INTERRUPTED)
+    return error_set(e, EXIT_INTERRUPTED, "%s", r->why);
+  return error_set(e, EXIT_INPUT, "%s%s %s: %s%s%s", a->path ? "--allocators: " : "", a->label,
+                   a->path ? "does not serve as an allocator" : "cannot be measured",
+                   r->outcome == LAUNCH_SAMPLE ? r->sample.error : r->why, r->output[0] ? ": " : "",
+                   r->output);
+}
+
 /*
  * Asks a process that has the allocator which malloc it got, and which counters open: a library
  * that is no allocator is refused here, not once a sample.
  */
 static bool probe(struct run *run, struct launcher *l, struct allocator_arm *a, struct error *e) {
+  char *counters = (char *)run->options.counters;
   char *argv[] = {"poolbench",
                   "probe",
                   "--allocator",
                   a->path ? a->path : "any",
-                  run->options.counters ? "--counters" : NULL,
-                  (char *)run->options.counters,
+                  counters ? "--counters" : NULL,
+                  counters,
                   NULL};
   struct launch_request request = {
       .program = run->program, .argv = argv, .preload = a->path, .timeout_ns = PROBE_TIMEOUT_NS};
-  struct launch_result result;
-  launch(l, &request, &result);
-  bool ok = result.outcome == LAUNCH_SAMPLE && !result.sample.error;
-  if (result.outcome == LAUNCH_INTERRUPTED)
-    error_set(e, EXIT_INTERRUPTED, "%s", result.why);
-  else if (!ok)
-    error_set(e, EXIT_INPUT, "%s%s %s: %s%s%s", a->path ? "--allocators: " : "", a->label,
-              a->path ? "does not serve as an allocator" : "cannot be measured",
-              result.outcome == LAUNCH_SAMPLE ? result.sample.error : result.why,
-              result.output[0] ? ": " : "", result.output);
-  if (ok) {
-    const char *version = run_note(&result.sample, NOTE_ALLOCATOR_VERSION);
-    const char *counters = run_note(&result.sample, PROBE_COUNTERS);
-    const char *library = run_note(&result.sample, NOTE_ALLOCATOR_PATH);
-    snprintf(a->version, sizeof a->version, "%.79s", version ? version : "");
-    snprintf(a->library, sizeof a->library, "%.299s", library ? library : "");
-    if (counters)
-      snprintf(run->counters, sizeof run->counters, "%.999s", counters);
-    ok = run_keep_facts(run, &result.sample) || error_set(e, EXIT_INPUT, "out of memory");
-  }
-  sample_free(&result.sample);
+  struct launch_result r;
+  launch(l, &request, &r);
+  bool ok = r.outcome == LAUNCH_SAMPLE && !r.sample.error ? take_probe(run, a, &r.sample, e)
+                                                          : probe_failed(a, &r, e);
+  sample_free(&r.sample);
   return ok;
 }
 
