@@ -29,12 +29,21 @@ const struct strategy_option micro_burst_options[] = {
     {"peak", "128", "1..1048576", "Micro/burst: MiB live at the peak, over all threads"},
     {0}};
 
+/*
+ * What a thread holds, oldest first, and that is the order in which it is put. The other way round
+ * the youngest objects would end up in the caches of an allocator like glibc's, at the very top
+ * of its heap, and keep all below from being returned.
+ */
+struct share {
+  void *first, *last;
+};
+
 struct burst {
   pthread_barrier_t step;
   _Atomic bool failed; /* some thread found no memory: all go through the steps without working */
   uint64_t idle_s, peak_bytes;
   unsigned threads;
-  void **shares; /* heads of the threads' chains, as thread 0 may put them all */
+  struct share *shares; /* one a thread; thread 0 may put them all */
   _Atomic uint64_t stall_ns;
 };
 
@@ -81,13 +90,14 @@ static uint64_t share_of(const struct part *p) {
 /* Gets up to `count` objects in one scope and chains them to the share. How many it got. */
 static uint64_t get_some(struct part *p, uint64_t count) {
   struct workload_thread *t = p->t;
-  void **share = &p->burst->shares[t->index];
+  struct share *share = &p->burst->shares[t->index];
   struct pool_scope *scope = pool_begin(t->strategy, t->pool, t->pool_thread, NULL);
   uint64_t got = 0;
   for (void *object; scope && got < count && (object = pool_get(t->strategy, scope, 0)); got++) {
     memset(object, 1, t->state->shape->kinds[0].size); /* or its pages would not be there */
-    *(void **)object = *share;
-    *share = object;
+    *(void **)object = NULL;
+    *(share->first ? (void **)share->last : &share->first) = object;
+    share->last = object;
   }
   if (scope)
     pool_end(t->strategy, t->pool, scope);
@@ -135,9 +145,10 @@ static void put_shares(struct part *p) {
   enum who_puts who = p->t->state->shape->parameter;
   unsigned mine = p->t->index;
   if (who != BURST_BY_ONE)
-    b->shares[mine] = put_chain(p, b->shares[mine], who == BURST_SURVIVORS ? SURVIVES : 0);
+    b->shares[mine].first =
+        put_chain(p, b->shares[mine].first, who == BURST_SURVIVORS ? SURVIVES : 0);
   for (unsigned i = 0; who == BURST_BY_ONE && mine == 0 && i < b->threads; i++)
-    b->shares[i] = put_chain(p, b->shares[i], 0);
+    b->shares[i].first = put_chain(p, b->shares[i].first, 0);
 }
 
 static void note_stall(struct burst *b, uint64_t ns) {
@@ -195,7 +206,7 @@ static void series(struct workload_thread *t, series_emit *emit, void *context) 
     idle(p, 0, first_s);
   if (b->idle_s > first_s)
     idle(p, first_s, b->idle_s);
-  b->shares[t->index] = put_chain(p, b->shares[t->index], 0);
+  b->shares[t->index].first = put_chain(p, b->shares[t->index].first, 0);
 }
 
 /* The value of `key` in "key=value,key=value", else the fallback; false: not a number in range. */
