@@ -15,8 +15,11 @@ panel_count = words(cases)
 least = most
 do for [i = 1:words(threads)] { least = min(least, int(word(threads, i))) }
 
-# How high a point reaches with its bar; bars of half the value and more are cut.
-reach(v, a, b) = max(shown(v), min(1.5 * shown(v), max(a == a ? shown(a) : 0, b == b ? shown(b) : 0)))
+# How far a point reaches with its bar; very long bars are cut, or the curves would be flat.
+cut = logarithmic ? 2.5 : 1.5
+bar_end(a, v) = a == a ? shown(a) : v
+reach_up(v, a, b) = min(cut * v, max(bar_end(a, v), bar_end(b, v)))
+reach_down(v, a, b) = max(v / cut, min(bar_end(a, v), bar_end(b, v)))
 
 # Each panel's range; read before any axis is set, since stats leaves out what an axis does.
 array highest[panel_count]
@@ -24,7 +27,8 @@ array lowest[panel_count]
 do for [p = 1:panel_count] {
   high = 0
   low = 1e300
-  stats data using (strcol(1) eq word(cases, p) ? (high = max(high, reach($4, field(5), field(6))), low = min(low, shown($4)), 0) : 0) nooutput
+  stats data using (strcol(1) eq word(cases, p) ? (high = max(high, reach_up(shown($4), field(5), field(6))), \
+                                                   low = min(low, reach_down(shown($4), field(5), field(6))), 0) : 0) nooutput
   highest[p] = high
   lowest[p] = low
 }
@@ -90,7 +94,7 @@ do for [p = 1:panel_count] {
   scale = 1000.0 ** power
   if (logarithmic) {
     set logscale y
-    set yrange [low / scale / 1.4:high / scale * 1.25]
+    set yrange [low / scale / 1.35:high / scale * 1.1]
     set ytics ()
     mantissas = high / low > 10 ? "1 2 5" : "1 1.5 2 3 4 5 7"
     do for [e = -1:3] {
