@@ -84,6 +84,21 @@ static void too_few_samples_bound_nothing(void **state) {
   assert_estimate(paired(*state, d, 6, 0.95), 3.5, 1, 6, 0);
 }
 
+/*
+ * 11 against 60 at 1 - 1e-11: 2 / C(71,11) = 1e-12 would reach that, but the approximation used
+ * there does not: mu = 330, z = 6.8, sigma = sqrt(660 x 72 / 12) = 62.9.
+ */
+static void levels_beyond_the_approximation_bound_nothing(void **state) {
+  double x[11], y[60];
+  for (size_t i = 0; i < 60; i++)
+    y[i] = 100 + (double)i;
+  for (size_t i = 0; i < 11; i++)
+    x[i] = (double)i;
+  assert_true(stats_mwu_min_p(11, 60) < 1e-11);
+  struct stats_estimate e = shift(*state, x, 11, y, 60, 1 - 1e-11);
+  assert_true(e.lo == -INFINITY && e.hi == INFINITY);
+}
+
 static void constant_samples_leave_one_shift(void **state) {
   const double x[] = {100, 100, 100, 100, 100}, y[] = {103, 103, 103, 103, 103};
   assert_estimate(shift(*state, x, 5, x, 5, 0.95), 0, 0, 0, 0);
@@ -392,6 +407,7 @@ int main(void) {
       cmocka_unit_test(placentas),
       cmocka_unit_test(depression),
       cmocka_unit_test(too_few_samples_bound_nothing),
+      cmocka_unit_test(levels_beyond_the_approximation_bound_nothing),
       cmocka_unit_test(constant_samples_leave_one_shift),
       cmocka_unit_test(one_stray_value_does_not_unbound),
       cmocka_unit_test(shift_interval_is_what_the_test_accepts),
