@@ -7,12 +7,18 @@ const struct type_def def_string = {.shape = SHAPE_STRING, .size = sizeof(struct
 const struct type_def def_integer = {.shape = SHAPE_INTEGER, .size = sizeof(struct opt_integer)};
 const struct type_def def_quantity = {.shape = SHAPE_QUANTITY, .size = sizeof(struct quantity)};
 
+#define LIST_KEYS(relation, key1, key2) \
+  {                                     \
+    relation, {                         \
+      key1, key2                        \
+    }                                   \
+  }
 #define FIELD_ENTRY(T, form, n, elements, ...) \
   {.name = #n,                                 \
    .offset = offsetof(struct T, n),            \
    .shape = SHAPE_##form,                      \
    .type = &def_##elements,                    \
-   .merge = __VA_ARGS__},
+   .merge = LIST_KEYS(__VA_ARGS__)},
 
 #define DEFINE_TYPE(T)                                                          \
   static const struct field_def fields_of_##T[] = {FIELDS_##T(FIELD_ENTRY, T)}; \

@@ -153,50 +153,27 @@ _Static_assert(sizeof(struct quantity) == 56, "the profile copies a quantity as 
 
 #undef linux /* predefined by gnu11, and the name of a field */
 
-/* One struct a type. */
-#define STRING(F, T, n) F(T, STRING, n, string, {RELATION_NONE, {NULL}})
-#define INTEGER(F, T, n) F(T, INTEGER, n, integer, {RELATION_NONE, {NULL}})
-#define BOOLEAN(F, T, n) F(T, BOOLEAN, n, string, {RELATION_NONE, {NULL}})
-#define TIME(F, T, n) F(T, TIME, n, string, {RELATION_NONE, {NULL}})
-#define TIME_OPTIONAL(F, T, n) F(T, TIME_OPTIONAL, n, string, {RELATION_NONE, {NULL}})
-#define QUANTITY(F, T, n) F(T, QUANTITY, n, quantity, {RELATION_NONE, {NULL}})
-#define INT_OR_STRING(F, T, n) F(T, INT_OR_STRING, n, string, {RELATION_NONE, {NULL}})
-#define RAW(F, T, n) F(T, RAW, n, string, {RELATION_NONE, {NULL}})
-#define OBJECT(F, T, n, type) F(T, OBJECT, n, type, {RELATION_NONE, {NULL}})
-#define INLINE(F, T, n, type) F(T, INLINE, n, type, {RELATION_NONE, {NULL}})
+/* The shapes that the field lists use, and how their lists and maps are merged. */
+#define STRING(F, T, n) F(T, STRING, n, string, WHOLE)
+#define INTEGER(F, T, n) F(T, INTEGER, n, integer, WHOLE)
+#define BOOLEAN(F, T, n) F(T, BOOLEAN, n, string, WHOLE)
+#define TIME(F, T, n) F(T, TIME, n, string, WHOLE)
+#define TIME_OPTIONAL(F, T, n) F(T, TIME_OPTIONAL, n, string, WHOLE)
+#define QUANTITY(F, T, n) F(T, QUANTITY, n, quantity, WHOLE)
+#define INT_OR_STRING(F, T, n) F(T, INT_OR_STRING, n, string, WHOLE)
+#define RAW(F, T, n) F(T, RAW, n, string, WHOLE)
+#define OBJECT(F, T, n, type) F(T, OBJECT, n, type, WHOLE)
+#define INLINE(F, T, n, type) F(T, INLINE, n, type, WHOLE)
 #define LIST(F, T, n, type, ...) F(T, LIST, n, type, __VA_ARGS__)
 #define MAP(F, T, n, type, ...) F(T, MAP, n, type, __VA_ARGS__)
-#define ATOMIC         \
-  {                    \
-    RELATION_ATOMIC, { \
-      NULL             \
-    }                  \
-  }
-#define GRANULAR         \
-  {                      \
-    RELATION_GRANULAR, { \
-      NULL               \
-    }                    \
-  }
-#define SET         \
-  {                 \
-    RELATION_SET, { \
-      NULL          \
-    }               \
-  }
-#define BY(key)       \
-  {                   \
-    RELATION_KEYED, { \
-#key            \
-    }                 \
-  }
-#define BY2(key1, key2) \
-  {                     \
-    RELATION_KEYED, {   \
-#key1, #key2      \
-    }                   \
-  }
+#define WHOLE RELATION_NONE, NULL, NULL
+#define ATOMIC RELATION_ATOMIC, NULL, NULL
+#define GRANULAR RELATION_GRANULAR, NULL, NULL
+#define SET RELATION_SET, NULL, NULL
+#define BY(key) RELATION_KEYED, #key, NULL
+#define BY2(key1, key2) RELATION_KEYED, #key1, #key2
 
+/* One struct a type. */
 #define MEMBER_STRING(n, type) struct str n;
 #define MEMBER_INTEGER(n, type) struct opt_integer n;
 #define MEMBER_BOOLEAN(n, type) struct opt_boolean n;
