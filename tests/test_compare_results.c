@@ -680,45 +680,56 @@ static void write_line(void *context, const char *path) {
   fprintf(context, "%s\n", path);
 }
 
+/* The object as one or the other; the tree is to be freed after its value was put. */
+static struct value root_of_object(struct op *op, const struct object *o, bool structured,
+                                   struct node *tree) {
+  struct value v;
+  *tree = (struct node){.kind = NODE_NULL};
+  if (structured) {
+    assert_true(value_of_typed(op, o->kind->type, o->typed[0], &v));
+    return v;
+  }
+  assert_true(tree_of_typed(op, o->kind->type, o->typed[0], tree));
+  assert_true(value_of_tree(op, tree, &v));
+  return v;
+}
+
+static char *text_of(const struct comparison *c) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  assert_non_null(out);
+  field_set_print(c->added, write_line, out);
+  fprintf(out, "--\n");
+  field_set_print(c->modified, write_line, out);
+  fprintf(out, "--\n");
+  field_set_print(c->removed, write_line, out);
+  fclose(out);
+  return text;
+}
+
 /* Everything a comparison found, as text owned by the caller. */
 static char *findings(const struct object *l, const struct object *r, bool structured) {
   static struct report report;
   struct op op;
   struct comparison c;
-  struct value a, b;
-  struct node trees[2] = {{.kind = NODE_NULL}, {.kind = NODE_NULL}};
-  const struct type *type = l->kind->type;
-  char *text = NULL;
-  size_t size;
-  FILE *out = open_memstream(&text, &size);
-  assert_non_null(out);
+  struct node trees[2];
   op_start(&op);
-  if (structured) {
-    assert_true(value_of_typed(&op, type, l->typed[0], &a));
-    assert_true(value_of_typed(&op, type, r->typed[0], &b));
-  } else {
-    assert_true(tree_of_typed(&op, type, l->typed[0], &trees[0]));
-    assert_true(tree_of_typed(&op, type, r->typed[0], &trees[1]));
-    assert_true(value_of_tree(&op, &trees[0], &a) && value_of_tree(&op, &trees[1], &b));
-  }
+  struct value a = root_of_object(&op, l, structured, &trees[0]);
+  struct value b = root_of_object(&op, r, structured, &trees[1]);
   report.count = 0;
   assert_true(compare(&op, a, b, l->kind->schema, &c, &report));
   assert_int_equal(report.count, 0);
   /* The plain recursion over both trees is the judge of whether there is anything to find. */
   if (!structured)
     assert_int_equal(comparison_empty(&c), node_equal(&trees[0], &trees[1]));
-  field_set_print(c.added, write_line, out);
-  fprintf(out, "--\n");
-  field_set_print(c.modified, write_line, out);
-  fprintf(out, "--\n");
-  field_set_print(c.removed, write_line, out);
+  char *text = text_of(&c);
   comparison_free(&c);
   value_put(&op, b);
   value_put(&op, a);
   op_stop(&op);
   node_free(&trees[0]);
   node_free(&trees[1]);
-  fclose(out);
   return text;
 }
 
