@@ -422,6 +422,19 @@ static void windows_hold_four_rotations(void **state) {
   done(&f);
 }
 
+/* 8 s at least; a series is expected to take 10 s. */
+static void limits_leave_room_for_a_busy_host(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --suite all --strategies malloc --budget none", 2);
+  for (size_t i = 0; i < f.plan.cell_count; i++)
+    assert_true(f.plan.cells[i].limit >= UINT64_C(8000000000) &&
+                f.plan.cells[i].limit >= 20 * f.plan.cells[i].expected);
+  assert_true(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2")->limit ==
+              UINT64_C(200000000000));
+  done(&f);
+}
+
 static void a_default_run_fits_five_minutes(void **state) {
   (void)state;
   struct fixture f;
@@ -546,6 +559,7 @@ int main(void) {
       cmocka_unit_test(a_preset_makes_two_columns_of_equal_names),
       cmocka_unit_test(unknown_words_name_the_nearest),
       cmocka_unit_test(windows_hold_four_rotations),
+      cmocka_unit_test(limits_leave_room_for_a_busy_host),
       cmocka_unit_test(a_default_run_fits_five_minutes),
       cmocka_unit_test(a_quick_run_fits_forty_seconds_and_can_decide),
       cmocka_unit_test(a_small_budget_thins_the_sweep_only),
