@@ -100,7 +100,7 @@ static struct arena *arena_new(const struct pool *pool) {
     return NULL;
   *arena = (struct arena){0};
   for (size_t i = 0; i < pool->base.kind_count; i++)
-    freelist_init(&arena->doomed[i], &pool->base.kinds[i], 0);
+    freelist_init(&arena->doomed[i], &pool->base.kinds[i], 0, 0);
   return arena;
 }
 

@@ -2,15 +2,15 @@
  * global-locked: one pool for all threads behind one lock, taken at every get and every put.
  *
  * Contract. Any thread may put any object; the next get of any thread finds it. Memory: at most
- * `cap` objects a kind (by default no more than were ever live at once, for a get misses only
- * when the pool is empty). Progress: blocking; a thread that is preempted inside the lock stops
- * all others, and with lock=ticket or mcs one that is preempted while it waits stops those behind
- * it too. Order: LIFO over all threads. A leaving thread leaves nothing behind: its objects
- * are in the pool already. trim frees the pooled objects at once.
+ * `cap` objects and `bytes` bytes a kind (by default no more than were ever live at once, for a get
+ * misses only when the pool is empty). Progress: blocking; a thread that is preempted inside the
+ * lock stops all others, and with lock=ticket or mcs one that is preempted while it waits stops
+ * those behind it too. Order: LIFO over all threads. A leaving thread leaves nothing behind: its
+ * objects are in the pool already. trim frees the pooled objects at once.
  *
  * Clearing, allocating and freeing objects happen outside the lock; only the list's array grows
- * inside it, log2(cap) times. The lock orders everything: what a thread wrote into an object
- * before its put is seen by whoever gets it.
+ * inside it, log2(cap) times, and with bytes=N kinds that hold memory are weighed there. The lock
+ * orders everything: what a thread wrote into an object before its put is seen by whoever gets it.
  */
 #include "strategies/strategy.h"
 #include "strategies/support/base.h"
@@ -38,14 +38,17 @@ struct locked_thread {
 
 static const struct strategy_option locked_options[] = {
     {"cap", "0", "0..100000000 (0: no cap)", "most objects kept per kind"},
+    {"bytes", "0", FREELIST_BYTES_RANGE, "most bytes kept per kind, by kind.bytes"},
     {"lock", "pthread", "pthread|adaptive|ticket|mcs", "park, spin then park, or spin in a queue"},
     {0}};
 
 static struct pool *locked_open(const struct kind *kinds, size_t kind_count,
                                 const struct pool_config *config) {
-  uint64_t cap;
+  uint64_t cap, most_bytes;
   unsigned type;
   if (!option_number(&strategy_global_locked, config, "cap", 0, FREELIST_MAX_CAP, &cap) ||
+      !option_number(&strategy_global_locked, config, "bytes", 0, FREELIST_MAX_BYTES,
+                     &most_bytes) ||
       !option_choice(&strategy_global_locked, config, "lock", lock_names, &type))
     return NULL;
   struct pool *pool =
@@ -60,7 +63,7 @@ static struct pool *locked_open(const struct kind *kinds, size_t kind_count,
     return NULL;
   }
   for (size_t i = 0; i < kind_count; i++)
-    freelist_init(&pool->lists[i], &kinds[i], cap);
+    freelist_init(&pool->lists[i], &kinds[i], cap, most_bytes);
   return pool;
 }
 
@@ -144,10 +147,8 @@ static void locked_trim(struct pool *pool) {
   size_t count = pool->base.kind_count;
   struct lock_hold hold;
   lock_acquire(&pool->lock, &hold, NULL);
-  for (size_t i = 0; i < count; i++) {
-    taken[i] = pool->lists[i];
-    freelist_init(&pool->lists[i], taken[i].kind, taken[i].cap);
-  }
+  for (size_t i = 0; i < count; i++)
+    taken[i] = freelist_take(&pool->lists[i]);
   lock_release(&pool->lock, &hold);
   for (size_t i = 0; i < count; i++)
     freelist_clear(&taken[i]);

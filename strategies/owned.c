@@ -60,7 +60,7 @@ static struct stash *stash_new(struct pool *pool) {
   if (!stash)
     return NULL;
   for (size_t i = 0; i < pool->base.kind_count; i++)
-    freelist_init(&stash->lists[i], &pool->base.kinds[i], 0);
+    freelist_init(&stash->lists[i], &pool->base.kinds[i], 0, 0);
   pthread_mutex_lock(&pool->lock);
   stash->prev = pool->stashes.prev;
   stash->next = &pool->stashes;

@@ -3,9 +3,9 @@
  *
  * Contract. An object put on a thread stays with that thread: where one thread gets and another
  * puts, the getter misses always and the putter's list fills to its cap. Memory: at most `cap`
- * objects per attached thread and kind. Progress: wait-free but for the allocator; no lock, no
- * atomic read-modify-write. Order: LIFO on the thread. A leaving thread's objects are freed.
- * trim frees a thread's lists at its next begin, end or quiesce.
+ * objects and `bytes` bytes per attached thread and kind. Progress: wait-free but for the
+ * allocator; no lock, no atomic read-modify-write. Order: LIFO on the thread. A leaving thread's
+ * objects are freed. trim frees a thread's lists at its next begin, end or quiesce.
  */
 #include "strategies/strategy.h"
 #include "strategies/support/base.h"
@@ -14,7 +14,7 @@
 
 struct pool {
   struct base_pool base;
-  uint64_t cap;
+  uint64_t cap, most_bytes;
 };
 
 struct own_thread {
@@ -32,16 +32,22 @@ struct own_thread {
 extern const struct strategy strategy_per_thread;
 
 static const struct strategy_option own_options[] = {
-    {"cap", "10000", "1..100000000", "most objects kept per thread and kind"}, {0}};
+    {"cap", "10000", "1..100000000", "most objects kept per thread and kind"},
+    {"bytes", "67108864", FREELIST_BYTES_RANGE,
+     "most bytes kept per thread and kind, by kind.bytes"},
+    {0}};
 
 static struct pool *own_open(const struct kind *kinds, size_t kind_count,
                              const struct pool_config *config) {
-  uint64_t cap;
-  if (!option_number(&strategy_per_thread, config, "cap", 1, FREELIST_MAX_CAP, &cap))
+  uint64_t cap, most_bytes;
+  if (!option_number(&strategy_per_thread, config, "cap", 1, FREELIST_MAX_CAP, &cap) ||
+      !option_number(&strategy_per_thread, config, "bytes", 0, FREELIST_MAX_BYTES, &most_bytes))
     return NULL;
   struct pool *pool = base_open(sizeof *pool, sizeof(struct own_thread), kinds, kind_count, config);
-  if (pool)
-    pool->cap = cap;
+  if (!pool)
+    return NULL;
+  pool->cap = cap;
+  pool->most_bytes = most_bytes;
   return pool;
 }
 
@@ -56,7 +62,7 @@ static struct pool_thread *own_attach(struct pool *pool) {
   thread->scope.thread = &thread->base.thread;
   thread->kind_count = pool->base.kind_count;
   for (size_t i = 0; i < thread->kind_count; i++)
-    freelist_init(&thread->lists[i], &pool->base.kinds[i], pool->cap);
+    freelist_init(&thread->lists[i], &pool->base.kinds[i], pool->cap, pool->most_bytes);
   base_trim_due(&pool->base, &thread->epoch);
   base_enter(&pool->base, &thread->base);
   return &thread->base.thread;

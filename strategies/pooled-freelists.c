@@ -7,11 +7,11 @@
  * pool with a private slot per processor; slot=none shows what the slot is worth.
  *
  * Contract. Any thread may put any object through any of its scopes; it stays with the scope's
- * set. Memory: at most `cap` objects per set and kind; as many sets as scopes were ever open at
- * once, and one per attached thread on top. Progress: wait-free inside a scope but for the
- * allocator; begin and end block on the lock when the slot does not serve them. Order: LIFO
- * within a set. A leaving thread's set goes to the stack, for the others. trim frees the sets on
- * the stack at once, the one in a thread's slot at its next begin, end or quiesce, borrowed ones
+ * set. Memory: at most `cap` objects and `bytes` bytes per set and kind; as many sets as scopes
+ * were ever open at once, and one per attached thread on top. Progress: wait-free inside a scope
+ * but for the allocator; begin and end block on the lock when the slot does not serve them. Order:
+ * LIFO within a set. A leaving thread's set goes to the stack, for the others. trim frees the sets
+ * on the stack at once, the one in a thread's slot at its next begin, end or quiesce, borrowed ones
  * at their end.
  *
  * The stack's lock orders a set's passing from thread to thread; a set in a slot or in a scope is
@@ -37,7 +37,7 @@ struct set {
 
 struct pool {
   struct base_pool base;
-  uint64_t cap;
+  uint64_t cap, most_bytes;
   bool slots; /* does a thread keep its last set? */
   _Alignas(POOL_LINE) struct lock lock;
   struct set *stack; /* guarded by lock */
@@ -51,6 +51,7 @@ struct set_thread {
 
 static const struct strategy_option set_options[] = {
     {"cap", "1000", "1..100000000", "most objects kept per set and kind"},
+    {"bytes", "67108864", FREELIST_BYTES_RANGE, "most bytes kept per set and kind, by kind.bytes"},
     {"slot", "own", "own|none", "own: a thread's last set waits for it; none: all are shared"},
     {0}};
 
@@ -64,7 +65,7 @@ static struct set *set_new(const struct pool *pool) {
   if (!set)
     return NULL;
   for (size_t i = 0; i < pool->base.kind_count; i++)
-    freelist_init(&set->lists[i], &pool->base.kinds[i], pool->cap);
+    freelist_init(&set->lists[i], &pool->base.kinds[i], pool->cap, pool->most_bytes);
   set->epoch = atomic_load_explicit(&pool->base.epoch, memory_order_relaxed);
   return set;
 }
@@ -96,9 +97,10 @@ static struct pool *set_open(const struct kind *kinds, size_t kind_count,
                              const struct pool_config *config) {
   static const char *const slots[] = {"none", "own", NULL};
   const struct strategy *self = &strategy_pooled_freelists;
-  uint64_t cap;
+  uint64_t cap, most_bytes;
   unsigned slot;
   if (!option_number(self, config, "cap", 1, FREELIST_MAX_CAP, &cap) ||
+      !option_number(self, config, "bytes", 0, FREELIST_MAX_BYTES, &most_bytes) ||
       !option_choice(self, config, "slot", slots, &slot))
     return NULL;
   struct pool *pool = base_open(sizeof *pool, sizeof(struct set_thread), kinds, kind_count, config);
@@ -112,6 +114,7 @@ static struct pool *set_open(const struct kind *kinds, size_t kind_count,
     return NULL;
   }
   pool->cap = cap;
+  pool->most_bytes = most_bytes;
   pool->slots = slot == 1;
   return pool;
 }

@@ -301,6 +301,56 @@ static void cap_bounds_what_is_kept(void **spec) {
   fixture_close(&f);
 }
 
+/*
+ * bytes=200 keeps of 35 objects of 16 B twelve (192 B), and of tables with 4 slots of 8 B, which
+ * weigh 24 + 32 = 56 B, three (168 B); room that a get has made is filled again.
+ */
+static void bytes_bound_what_is_kept(void **spec) {
+  static const unsigned weighed[] = {PLAIN, TABLE}, kept[] = {12, 3};
+  if (!has_option(strategy_of(spec), "bytes"))
+    skip();
+  char bounded[100];
+  struct fixture f;
+  snprintf(bounded, sizeof bounded, "%s:bytes=200", (const char *)*spec);
+  for (int i = 0; i < 2; i++) {
+    void *objects[35];
+    open_kinds(&f, bounded);
+    struct pool_scope *scope = fixture_begin(&f, f.thread, &f.owner);
+    for (int round = 0; round < 3; round++) {
+      for (unsigned n = 0; n < 35; n++)
+        objects[n] = pool_get(f.s, scope, weighed[i]);
+      for (unsigned n = 0; n < 35; n++)
+        pool_put(f.s, scope, weighed[i], objects[n]);
+    }
+    pool_end(f.s, f.pool, scope);
+    assert_int_equal(fixture_held(&f).objects, kept[i]);
+    assert_true(fixture_held(&f).bytes <= 200);
+    assert_int_equal(fixture_stats(&f).overflows, 3 * (35 - kept[i]));
+    fixture_close(&f);
+  }
+}
+
+/* One big object is not kept where there is a bound below it, and many small ones still are. */
+static void a_big_object_is_not_kept(void **spec) {
+  if (!has_option(strategy_of(spec), "bytes"))
+    skip();
+  char bounded[100];
+  struct fixture f;
+  snprintf(bounded, sizeof bounded, "%s:bytes=1000", (const char *)*spec);
+  open_kinds(&f, bounded);
+  struct pool_scope *scope = fixture_begin(&f, f.thread, &f.owner);
+  struct table *big = pool_get(f.s, scope, TABLE), *small = pool_get(f.s, scope, TABLE);
+  table_destroy(big);
+  big->slots = heap_alloc(1000 * sizeof *big->slots);
+  big->room = 1000;
+  pool_put(f.s, scope, TABLE, big);
+  pool_put(f.s, scope, TABLE, small);
+  pool_end(f.s, f.pool, scope);
+  assert_int_equal(fixture_held(&f).objects, 1);
+  assert_int_equal(fixture_stats(&f).overflows, 1);
+  fixture_close(&f);
+}
+
 static void drop_frees_and_does_not_recycle(void **spec) {
   struct fixture f;
   open_kinds(&f, *spec);
@@ -556,6 +606,8 @@ static const struct promise promises[] = {
     PROMISE(scopes_nest),
     PROMISE(objects_outlive_scope_and_thread),
     PROMISE(cap_bounds_what_is_kept),
+    PROMISE(bytes_bound_what_is_kept),
+    PROMISE(a_big_object_is_not_kept),
     PROMISE(drop_frees_and_does_not_recycle),
     PROMISE(held_counts_what_hangs_off_an_object),
     PROMISE(trim_frees_what_is_pooled),

@@ -8,9 +8,26 @@
 /* One line of pointers; most lists of a traversal need no second growth. */
 #define FIRST_ROOM 16u
 
-void freelist_init(struct freelist *list, const struct kind *kind, uint64_t cap) {
+void freelist_init(struct freelist *list, const struct kind *kind, uint64_t cap,
+                   uint64_t most_bytes) {
+  if (cap == 0 || cap > FREELIST_MAX_CAP)
+    cap = FREELIST_MAX_CAP;
+  if (most_bytes && !kind->bytes && most_bytes / kind->size < cap)
+    cap = most_bytes / kind->size;
   *list = (struct freelist){
-      .kind = kind, .cap = cap && cap < FREELIST_MAX_CAP ? (uint32_t)cap : FREELIST_MAX_CAP};
+      .kind = kind, .cap = (uint32_t)cap, .most_bytes = kind->bytes ? most_bytes : 0};
+}
+
+void freelist_weigh_out(struct freelist *list, const void *object) {
+  list->bytes -= object_bytes(list->kind, object);
+}
+
+bool freelist_weigh_in(struct freelist *list, const void *object) {
+  uint64_t bytes = object_bytes(list->kind, object);
+  if (bytes > list->most_bytes - list->bytes)
+    return false;
+  list->bytes += bytes;
+  return true;
 }
 
 bool freelist_grow(struct freelist *list) {
@@ -30,13 +47,17 @@ bool freelist_grow(struct freelist *list) {
   return true;
 }
 
-uint32_t freelist_clear(struct freelist *list) {
-  uint32_t count = list->count;
-  for (uint32_t i = 0; i < count; i++)
-    object_free(list->kind, list->items[i]);
-  heap_free(list->items, list->room * sizeof *list->items);
-  freelist_init(list, list->kind, list->cap);
-  return count;
+struct freelist freelist_take(struct freelist *list) {
+  struct freelist taken = *list;
+  *list = (struct freelist){.kind = taken.kind, .cap = taken.cap, .most_bytes = taken.most_bytes};
+  return taken;
+}
+
+void freelist_clear(struct freelist *list) {
+  struct freelist taken = freelist_take(list);
+  for (uint32_t i = 0; i < taken.count; i++)
+    object_free(taken.kind, taken.items[i]);
+  heap_free(taken.items, taken.room * sizeof *taken.items);
 }
 
 void freelist_held(const struct freelist *list, struct pool_held *held) {

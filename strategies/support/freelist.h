@@ -15,19 +15,35 @@
 #include "strategies/support/object.h"
 
 #define FREELIST_MAX_CAP 100000000u
+#define FREELIST_MAX_BYTES (UINT64_C(1) << 40)
+#define FREELIST_BYTES_RANGE "0..1099511627776 (0: no bound)"
 
 struct freelist {
   void **items; /* `room` places, the first `count` filled, the last one in is the next out */
   const struct kind *kind;
   uint32_t count, room;
-  uint32_t cap; /* most objects kept */
+  uint32_t cap;        /* most objects kept */
+  uint64_t most_bytes; /* most bytes kept, of kinds whose bytes() must be asked; else 0: no bound */
+  uint64_t bytes;      /* kept now; counted only if there is such a bound */
 };
 
-/* An empty list that owns no memory yet; cap 0 means FREELIST_MAX_CAP. */
-void freelist_init(struct freelist *list, const struct kind *kind, uint64_t cap);
+/*
+ * An empty list that owns no memory yet, bounded by a number of objects and by the bytes they
+ * hold; 0 is no bound (but FREELIST_MAX_CAP). Where all objects of a kind hold the same, the
+ * bytes are turned into a number of objects here and cost nothing later.
+ */
+void freelist_init(struct freelist *list, const struct kind *kind, uint64_t cap,
+                   uint64_t most_bytes);
 
-/* Frees all objects and the array; the list is empty and usable again. Returns how many. */
-uint32_t freelist_clear(struct freelist *list);
+/* Weighs an object that leaves, or wants to enter, a list with most_bytes; enter may refuse. */
+void freelist_weigh_out(struct freelist *list, const void *object);
+bool freelist_weigh_in(struct freelist *list, const void *object);
+
+/* Frees all objects and the array; the list is empty and usable again. */
+void freelist_clear(struct freelist *list);
+
+/* What the list holds, as a list of its own; the list is empty afterwards. */
+struct freelist freelist_take(struct freelist *list);
 
 /* Makes place for one more object. false at the cap or when out of memory. */
 bool freelist_grow(struct freelist *list);
@@ -37,12 +53,19 @@ void freelist_held(const struct freelist *list, struct pool_held *held);
 
 /* NULL when empty. */
 static inline void *freelist_pop(struct freelist *list) {
-  return __builtin_expect(list->count > 0, 1) ? list->items[--list->count] : NULL;
+  if (__builtin_expect(list->count == 0, 0))
+    return NULL;
+  void *object = list->items[--list->count];
+  if (__builtin_expect(list->most_bytes != 0, 0))
+    freelist_weigh_out(list, object);
+  return object;
 }
 
 /* false when there is no place for it; the object stays the caller's then. */
 static inline bool freelist_push(struct freelist *list, void *object) {
   if (__builtin_expect(list->count == list->room, 0) && !freelist_grow(list))
+    return false;
+  if (__builtin_expect(list->most_bytes != 0, 0) && !freelist_weigh_in(list, object))
     return false;
   list->items[list->count++] = object;
   return true;
