@@ -251,6 +251,24 @@ static void spanning_cells_widen_free_columns(void **state) {
   free(text);
 }
 
+/*
+ * Ten characters over three columns, the widest first, each time the average rounded up: b and c
+ * are wider by their margin, so b gets 4, c and a 3.
+ */
+static void shared_width_is_rounded_up(void **state) {
+  (void)state;
+  struct layout l = {0};
+  layout_row(&l);
+  add(&l, 3, "1234567890", ALIGN_LEFT);
+  layout_row(&l);
+  add(&l, 1, "a", ALIGN_RIGHT);
+  add(&l, 1, "b", ALIGN_RIGHT);
+  add(&l, 1, "c", ALIGN_RIGHT);
+  char *text = written(&l);
+  assert_string_equal(text, "1234567890\n  a   b  c\n");
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_columns_and_cells_are_there),
@@ -261,6 +279,7 @@ int main(void) {
       cmocka_unit_test(doubles_sort_whatever_their_shape),
       cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
       cmocka_unit_test(spanning_cells_widen_free_columns),
+      cmocka_unit_test(shared_width_is_rounded_up),
   };
   return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }
