@@ -58,7 +58,7 @@ struct table {
   const char *unit, *written_unit;
   uint32_t unit_id;
   double unit_factor; /* value here = factor x value in the written unit */
-  double twin_limit; /* -twin: the largest change that is no finding; 0 without */
+  double twin_limit;  /* -twin: the largest change that is no finding; 0 without */
   bool binary, exact, in_family;
   enum better better;
   struct table_column *columns;

@@ -9,7 +9,9 @@ static const char *const names[] = {
     [DISCIPLINE_LEAKY] = "leaky",
 };
 
-const char *discipline_name(enum discipline d) { return names[d]; }
+const char *discipline_name(enum discipline d) {
+  return names[d];
+}
 
 bool discipline_parse(const char *text, enum discipline *out) {
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

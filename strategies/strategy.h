@@ -46,19 +46,19 @@ struct kind {
  * What a strategy counts. X(field, unit per op, what it counts)
  * Every counter has one writer, its thread; readers sum them at any time.
  */
-#define POOL_COUNTERS(X)                                                            \
-  X(gets, "gets/op", "gets, hit or miss")                                           \
-  X(puts, "puts/op", "puts")                                                        \
-  X(drops, "drops/op", "objects dropped instead of put")                            \
-  X(misses, "misses/op", "gets that went to the allocator")                         \
-  X(overflows, "overflows/op", "puts beyond a cap, freed at once")                  \
-  X(lock_acquisitions, "lockacq/op", "lock acquisitions")                           \
+#define POOL_COUNTERS(X)                                                                       \
+  X(gets, "gets/op", "gets, hit or miss")                                                      \
+  X(puts, "puts/op", "puts")                                                                   \
+  X(drops, "drops/op", "objects dropped instead of put")                                       \
+  X(misses, "misses/op", "gets that went to the allocator")                                    \
+  X(overflows, "overflows/op", "puts beyond a cap, freed at once")                             \
+  X(lock_acquisitions, "lockacq/op", "lock acquisitions")                                      \
   X(lock_contended, "contended/op", "acquisitions that did not get the lock at the first try") \
-  X(lock_wait_ns, "lockwait-ns/op", "time waited for locks, timed only after a failed try")   \
-  X(lock_hold_ns, "lockhold-ns/op", "time locks were held, where it is measured")   \
-  X(cas_retries, "cas-retries/op", "compare-and-swap failures")                     \
-  X(steals, "steals/op", "objects taken from another thread's shard")               \
-  X(scans, "scans/op", "other shards looked at")                                    \
+  X(lock_wait_ns, "lockwait-ns/op", "time waited for locks, timed only after a failed try")    \
+  X(lock_hold_ns, "lockhold-ns/op", "time locks were held, where it is measured")              \
+  X(cas_retries, "cas-retries/op", "compare-and-swap failures")                                \
+  X(steals, "steals/op", "objects taken from another thread's shard")                          \
+  X(scans, "scans/op", "other shards looked at")                                               \
   X(remote_puts, "remote-puts/op", "puts by a thread that did not get the object, where known")
 
 struct pool_counters {
@@ -128,15 +128,15 @@ struct strategy_option {
 struct pool_config {
   const char *const *options; /* "key=value" strings, keys checked against the strategy's list */
   size_t option_count;
-  unsigned threads;     /* the most threads that will be attached at once */
-  char *why;            /* on failure: what was wrong and what would be right */
+  unsigned threads; /* the most threads that will be attached at once */
+  char *why;        /* on failure: what was wrong and what would be right */
   size_t why_size;
 };
 
 struct strategy {
   const char *name;
-  const char *summary; /* one line for `poolbench list` */
-  unsigned flags;      /* enum strategy_flag */
+  const char *summary;                   /* one line for `poolbench list` */
+  unsigned flags;                        /* enum strategy_flag */
   const struct strategy_option *options; /* NULL: none */
 
   /*
@@ -144,7 +144,8 @@ struct strategy {
    * until close. open returns NULL with config->why filled. close frees everything the pool
    * holds and every thread's state; all threads have detached.
    */
-  struct pool *(*open)(const struct kind *kinds, size_t kind_count, const struct pool_config *config);
+  struct pool *(*open)(const struct kind *kinds, size_t kind_count,
+                       const struct pool_config *config);
   void (*close)(struct pool *pool);
 
   /*
@@ -159,7 +160,8 @@ struct strategy {
    * Scopes nest (last begun, first ended) and belong to one thread. owner may be NULL unless
    * STRATEGY_NEEDS_OWNER. begin returns NULL when out of memory.
    */
-  struct pool_scope *(*begin)(struct pool *pool, struct pool_thread *thread, struct pool_owner *owner);
+  struct pool_scope *(*begin)(struct pool *pool, struct pool_thread *thread,
+                              struct pool_owner *owner);
   void (*end)(struct pool *pool, struct pool_scope *scope);
 
   /*

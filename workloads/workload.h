@@ -29,15 +29,15 @@ const char *discipline_name(enum discipline d);
 bool discipline_parse(const char *text, enum discipline *out);
 
 enum case_flag {
-  CASE_NULL_RUNS = 1 << 0,         /* holds one object of a kind at a time: null can run it */
-  CASE_OUTLIVES_SCOPE = 1 << 1,    /* objects outlive the scope they came from */
-  CASE_HAS_OWNER = 1 << 2,         /* begin is called with an owner */
-  CASE_HIDDEN = 1 << 3,            /* for checks of the harness: listed and run only by name */
-  CASE_BLOCKS = 1 << 4,            /* threads block in an op (sockets, condition variables) */
-  CASE_ONE_STRATEGY = 1 << 5,      /* asks the strategy for nothing: runs under the base only */
-  CASE_FEWER_THREADS = 1 << 6,     /* above max_threads it runs with max_threads, and says so */
-  CASE_SERIES = 1 << 7,            /* memory over time: `series` instead of `run`, no ns/op */
-  CASE_OWN_THREAD_EACH = 1 << 8,   /* each measuring thread attaches one more thread at a time */
+  CASE_NULL_RUNS = 1 << 0,       /* holds one object of a kind at a time: null can run it */
+  CASE_OUTLIVES_SCOPE = 1 << 1,  /* objects outlive the scope they came from */
+  CASE_HAS_OWNER = 1 << 2,       /* begin is called with an owner */
+  CASE_HIDDEN = 1 << 3,          /* for checks of the harness: listed and run only by name */
+  CASE_BLOCKS = 1 << 4,          /* threads block in an op (sockets, condition variables) */
+  CASE_ONE_STRATEGY = 1 << 5,    /* asks the strategy for nothing: runs under the base only */
+  CASE_FEWER_THREADS = 1 << 6,   /* above max_threads it runs with max_threads, and says so */
+  CASE_SERIES = 1 << 7,          /* memory over time: `series` instead of `run`, no ns/op */
+  CASE_OWN_THREAD_EACH = 1 << 8, /* each measuring thread attaches one more thread at a time */
 };
 
 /* One row of a workload. Lists of cases end with name NULL. */
@@ -47,7 +47,7 @@ struct workload_case {
   unsigned flags;       /* enum case_flag */
   unsigned disciplines; /* DISCIPLINE_BIT()s that mean something here */
   unsigned min_threads, max_threads; /* 0 = no bound; outside, the case is skipped by name */
-  bool in_sweep;        /* measured at the other thread counts too, for curves */
+  bool in_sweep;                     /* measured at the other thread counts too, for curves */
   double op_hint_ns;    /* rough time of an op on one CPU, for the first estimate of a plan */
   unsigned own_threads; /* threads that the workload attaches to the pool besides the measuring
                            ones: part of pool_config.threads */
