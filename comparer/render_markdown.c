@@ -103,15 +103,18 @@ static void put_center(struct md_table *m, const struct table_cell *c, struct sc
   put(m, text ? keep(m, text) : NULL);
 }
 
-/* What a row should be read with care for. */
-static const char *doubts_text(struct md_table *m, unsigned doubts) {
+/*
+ * A footnote with what a row should be read with care for: many rows share one. What was compared
+ * exactly does not depend on the machine's mood.
+ */
+static const char *doubts_mark(struct md_table *m, const struct comparison *c) {
   char text[RENDER_TEXT];
-  format_doubts(doubts & ~(unsigned)HIDDEN_DOUBTS, ", ", text);
+  format_doubts(c->exact ? 0 : c->doubts & ~(unsigned)HIDDEN_DOUBTS, ", ", text);
   if (!*text)
     return "";
-  char *kept = arena_printf(m->arena, " (%s)", text);
-  m->failed = m->failed || !kept;
-  return kept ? kept : "";
+  char *note = arena_printf(m->arena, "with care: %s", text);
+  m->failed = m->failed || !note;
+  return note ? mark(m, note) : "";
 }
 
 /* Three fields: the change, its test, and what to think of it. */
@@ -134,8 +137,7 @@ static void put_comparison(struct md_table *m, const struct table_cell *cell, st
   format_test(c, &m->set->options, true, rest);
   put(m, arena_printf(m->arena, "%s%s", rest, mark(m, cell->comparison_note)));
   const char *word = verdict_word(m->t, c);
-  put(m, arena_printf(m->arena, "%s%s", *word ? word : direction_word(m->t, c),
-                      doubts_text(m, c->doubts)));
+  put(m, arena_printf(m->arena, "%s%s", *word ? word : direction_word(m->t, c), doubts_mark(m, c)));
 }
 
 static void put_geomean_change(struct md_table *m, const struct table_column *c) {

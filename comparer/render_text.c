@@ -162,7 +162,7 @@ static void add_verdict(struct page *p, const struct comparison *c) {
   if (c->verdict == VERDICT_UNDECIDED && c->needed)
     snprintf(needed, sizeof needed, "needs n=%zu", c->needed);
   else if (c->verdict == VERDICT_UNDECIDED)
-    snprintf(needed, sizeof needed, "needs never");
+    snprintf(needed, sizeof needed, "never");
   add(p, verdict_word(p->t, c), ALIGN_LEFT, "  ");
   add(p, keep(p, effect), ALIGN_RIGHT, NULL);
   add(p, keep(p, needed), ALIGN_LEFT, NULL);
