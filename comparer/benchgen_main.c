@@ -26,20 +26,18 @@ static uint64_t mix(uint64_t x) {
 }
 
 /*
- * The offset of a sample from its center, in 0 .. 8191. A linear congruential sequence of full
- * period makes all offsets of a benchmark differ, over both sides.
+ * The offset of a sample from its center, in 0 .. 8191. An odd step makes all offsets of a
+ * benchmark differ, over both sides (up to 4096 samples a side).
  */
 static long offset(const struct plan *p, long benchmark, int unit, long sample) {
-  long i = 2 * sample + p->side;
+  uint64_t i = 2 * (uint64_t)sample + (uint64_t)p->side;
   uint64_t seed = mix((uint64_t)benchmark * 8 + (uint64_t)unit + 1);
   if (p->ties < 0)
-    return (long)(mix(seed + (uint64_t)i) % 40) * 200;
-  if (i < 2 * p->ties)
-    i &= ~1L;
-  uint64_t a = 4 * (seed % 1024) + 1, c = 2 * (seed >> 32) + 1;
-  uint64_t k = mix((uint64_t)i) & 8191; /* spreads the samples; collisions are resolved below */
-  k = (uint64_t)i;
-  return (long)((a * (k * 2053 + seed % 8192) + c) % 8192);
+    return (long)(mix(seed + i) % 40) * 200;
+  if (i < 2 * (uint64_t)p->ties)
+    i &= ~(uint64_t)1;
+  uint64_t step = (seed % 1024 * 2 + 1) * 2053;
+  return (long)((i * step + (seed >> 32)) % 8192);
 }
 
 static void write_line(const struct plan *p, long benchmark, long sample) {

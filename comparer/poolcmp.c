@@ -291,10 +291,10 @@ void poolcmp_notes(const struct poolcmp *p, const struct poolcmp_options *o, FIL
 
 /* ---- verdict and output ---- */
 
-/* A comparison was asked for: by -col, or by files under several labels. */
-static bool wants_comparison(const struct poolcmp *p, const struct poolcmp_options *o) {
+/* A comparison was asked for: by -col or -gate, or by files under several labels. */
+static bool wants_comparison(const struct poolcmp_options *o) {
   if (o->column_set || o->gate)
-    return true;
+    return o->gate || *o->group.column;
   for (size_t i = 1; i < o->input_count; i++) {
     const char *a = o->inputs[0], *b = o->inputs[i];
     const char *x = strchr(a, '='), *y = strchr(b, '=');
@@ -302,7 +302,6 @@ static bool wants_comparison(const struct poolcmp *p, const struct poolcmp_optio
     if (!same)
       return true;
   }
-  (void)p;
   return false;
 }
 
@@ -317,7 +316,7 @@ enum poolcmp_status poolcmp_verdict(const struct poolcmp *p, const struct poolcm
             strcmp(o->group.filter, "*") ? " that -filter keeps" : "");
     return POOLCMP_NOTHING;
   }
-  if (p->tables.compared == 0 && wants_comparison(p, o)) {
+  if (p->tables.compared == 0 && wants_comparison(o)) {
     fprintf(err, "poolcmp: nothing was compared: no row has results in the first column and in "
                  "another\n");
     return POOLCMP_NOTHING;

@@ -58,6 +58,7 @@ static void status_says_what_happened(void **state) {
   check("", empty_path, empty_path, 4, "hold no results");
   check("-filter .name:C", old_path, new_path, 4, "hold no results that -filter keeps");
   check("-col /none", old_path, NULL, 4, "nothing was compared");
+  check("-col ''", old_path, new_path, 0, "pool samples of several files");
 }
 
 /* A missing file must leave nothing on stdout that could be taken for a result. */
