@@ -65,6 +65,7 @@ struct shard_thread {
   struct seat *seat;
   unsigned index;
   bool look_for_victims;
+  bool clears[POOL_MAX_KINDS];           /* kinds whose put has a clear to call */
   uint64_t tick;                         /* last epoch that was dealt with */
   uint64_t seen;                         /* the epoch at which it was last outside get */
   struct shard *primary[POOL_MAX_KINDS]; /* its own shards */
@@ -267,6 +268,8 @@ static struct pool_thread *shard_attach(struct pool *pool) {
     return NULL;
   thread->scope.thread = &thread->base.thread;
   thread->pool = pool;
+  for (size_t kind = 0; kind < pool->base.kind_count; kind++)
+    thread->clears[kind] = pool->base.kinds[kind].clear != NULL;
   pthread_mutex_lock(&pool->lock);
   while (thread->index < pool->shard_count && pool->seats[thread->index].taken)
     thread->index++;
@@ -360,11 +363,12 @@ static void *search_victims(struct shard_thread *thread, unsigned kind, uint64_t
   return object;
 }
 
-/* The private slot was empty. Not inlined, so that the fast path saves no registers for it. */
+/* The newest ring had nothing. Not inlined, so that the paths before save no registers for it. */
 __attribute__((noinline)) static void *get_slow(struct shard_thread *thread, unsigned kind) {
   struct pool_counters *counters = &thread->base.thread.counters;
   uint64_t retries = 0;
-  void *object = chain_pop(&thread->primary[kind]->chain);
+  struct ring *newest = thread->primary[kind]->chain.head;
+  void *object = newest ? chain_pop_older(newest) : NULL;
   if (!object) {
     unsigned next = thread->index + 1 < thread->pool->shard_count ? thread->index + 1 : 0;
     object = search(thread, thread->seat->trims, kind, next, &retries);
@@ -384,29 +388,41 @@ static void *shard_get(struct pool_scope *scope, unsigned kind) {
   struct shard *shard = thread->primary[kind];
   pool_count(&thread->base.thread.counters.gets, 1);
   void *object = shard->private_object;
-  if (__builtin_expect(!object, 0))
-    return get_slow(thread, kind);
-  shard->private_object = NULL;
-  return object;
+  if (object) {
+    shard->private_object = NULL;
+    return object;
+  }
+  if (shard->chain.head && (object = ring_pop(shard->chain.head)))
+    return object;
+  return get_slow(thread, kind);
 }
 
+/* There is something to clear, or a ring to add. */
 __attribute__((noinline)) static void put_slow(struct shard_thread *thread, unsigned kind,
                                                void *object) {
-  if (chain_push(&thread->primary[kind]->chain, object))
-    return;
-  pool_count(&thread->base.thread.counters.overflows, 1);
-  object_free(&thread->pool->base.kinds[kind], object);
+  struct shard *shard = thread->primary[kind];
+  object_clear(&thread->pool->base.kinds[kind], object);
+  if (!shard->private_object) {
+    shard->private_object = object;
+  } else if (!chain_push(&shard->chain, object)) {
+    pool_count(&thread->base.thread.counters.overflows, 1);
+    object_free(&thread->pool->base.kinds[kind], object);
+  }
 }
 
 static void shard_put(struct pool_scope *scope, unsigned kind, void *object) {
   struct shard_thread *thread = (struct shard_thread *)scope->thread;
   struct shard *shard = thread->primary[kind];
   pool_count(&thread->base.thread.counters.puts, 1);
-  object_clear(&thread->pool->base.kinds[kind], object);
-  if (__builtin_expect(!shard->private_object, 1))
-    shard->private_object = object;
-  else
-    put_slow(thread, kind, object);
+  if (__builtin_expect(!thread->clears[kind], 1)) {
+    if (!shard->private_object) {
+      shard->private_object = object;
+      return;
+    }
+    if (shard->chain.head && ring_push(shard->chain.head, object))
+      return;
+  }
+  put_slow(thread, kind, object);
 }
 
 static void shard_drop(struct pool_thread *t, unsigned kind, void *object) {
