@@ -169,11 +169,11 @@ static void trim(struct part *p, const char *phase) {
     note_stall(p->burst, now_ns() - start);
   }
   step(p);
-  /* A second call: the first one may leave rings for which it waits until all have called. */
   start = now_ns();
   t->strategy->quiesce(t->pool, t->pool_thread);
   note_stall(p->burst, now_ns() - start);
   step(p);
+  /* Once more: what may go only when every thread has passed a quiesce, went with none so far. */
   t->strategy->quiesce(t->pool, t->pool_thread);
   step(p);
   mark(p, phase, 0, atomic_load_explicit(&p->burst->stall_ns, memory_order_relaxed));
