@@ -180,11 +180,16 @@ static struct cell cell_of(unsigned threads) {
   };
 }
 
-static void measure(const struct cell *cell, const struct strategy *s, struct sample *sample) {
+static void measure_case(const struct workload_case *of, const struct cell *cell,
+                         const struct strategy *s, struct sample *sample) {
   struct worker_target target = {
-      .workload = &fake, .of = &plain_case, .strategy = s, .counter_sources = counter_sources};
+      .workload = &fake, .of = of, .strategy = s, .counter_sources = counter_sources};
   *sample = (struct sample){0};
   worker_measure_with(cell, &target, sample);
+}
+
+static void measure(const struct cell *cell, const struct strategy *s, struct sample *sample) {
+  measure_case(&plain_case, cell, s, sample);
 }
 
 static double get(const struct sample *s, const char *unit) {
@@ -358,6 +363,11 @@ static void the_pool_is_opened_for_all_threads(void **state) {
   looking.open = open_and_look;
   measure(&cell, &looking, &s);
   assert_int_equal(book.own_threads_seen, 2 + 3);
+  sample_free(&s);
+  struct workload_case each = plain_case;
+  each.flags |= CASE_OWN_THREAD_EACH;
+  measure_case(&each, &cell, &looking, &s);
+  assert_int_equal(book.own_threads_seen, 2 + 3 + 2);
   sample_free(&s);
   looking.open = refuse_to_open;
   measure(&cell, &looking, &s);
