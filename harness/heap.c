@@ -21,7 +21,12 @@
  */
 struct counters {
   _Atomic uint64_t allocs, alloc_bytes, frees, freed_bytes;
-  uint64_t fail_at; /* the allocation that fails is the one made when allocs has this value */
+  /* The next allocation and free that are not plain are those made when the counter has this. */
+  uint64_t alloc_event, free_event;
+  uint64_t fail_at, time_alloc_at; /* alloc_event is the lesser of the two */
+  const struct span_clock *clock;  /* NULL: no call is timed */
+  struct span_gap alloc_gap, free_gap;
+  _Atomic uint64_t timed_ns, timed_calls, long_ns, long_calls;
   bool visible;
   struct counters *next, *previous; /* under list.lock */
 };
@@ -30,7 +35,8 @@ struct counters {
  * Linked into an executable, this is thread-pointer relative with a constant offset (local-exec
  * model): one segment-prefixed instruction. From a shared library it would be a call.
  */
-static _Thread_local struct counters self = {.fail_at = NEVER};
+static _Thread_local struct counters self = {
+    .alloc_event = NEVER, .free_event = NEVER, .fail_at = NEVER, .time_alloc_at = NEVER};
 
 static struct {
   pthread_mutex_t lock;
@@ -54,6 +60,10 @@ static void add_counts(struct heap_counts *sum, const struct counters *c) {
   sum->freed_bytes += atomic_load_explicit(&c->freed_bytes, memory_order_relaxed);
   sum->allocs += atomic_load_explicit(&c->allocs, memory_order_relaxed);
   sum->alloc_bytes += atomic_load_explicit(&c->alloc_bytes, memory_order_relaxed);
+  sum->timed_ns += atomic_load_explicit(&c->timed_ns, memory_order_relaxed);
+  sum->timed_calls += atomic_load_explicit(&c->timed_calls, memory_order_relaxed);
+  sum->long_ns += atomic_load_explicit(&c->long_ns, memory_order_relaxed);
+  sum->long_calls += atomic_load_explicit(&c->long_calls, memory_order_relaxed);
 }
 
 static void fold_at_exit(void *counters) {
@@ -73,6 +83,11 @@ void heap_thread_begin(void) {
     pthread_setspecific(list.at_exit, &self);
   if (self.fail_at != NEVER)
     self.fail_at -= atomic_load_explicit(&self.allocs, memory_order_relaxed);
+  heap_time_calls(NULL);
+  atomic_store_explicit(&self.timed_ns, 0, memory_order_relaxed);
+  atomic_store_explicit(&self.timed_calls, 0, memory_order_relaxed);
+  atomic_store_explicit(&self.long_ns, 0, memory_order_relaxed);
+  atomic_store_explicit(&self.long_calls, 0, memory_order_relaxed);
   atomic_store_explicit(&self.allocs, 0, memory_order_relaxed);
   atomic_store_explicit(&self.alloc_bytes, 0, memory_order_relaxed);
   atomic_store_explicit(&self.frees, 0, memory_order_relaxed);
@@ -103,14 +118,12 @@ void heap_thread_end(void) {
 }
 
 /*
- * The one test on the fast path: is this the allocation that a test wants to fail? The counter
- * is loaded anyway, fail_at is on its line, and the branch is never taken in a measurement.
+ * The one test on the fast path: is this an allocation that is timed, or that a test wants to
+ * fail? The counter is loaded anyway and the event is on its line.
  */
-static inline bool fails_now(void) {
-  if (__builtin_expect(atomic_load_explicit(&self.allocs, memory_order_relaxed) != self.fail_at, 1))
-    return false;
-  self.fail_at = NEVER;
-  return true;
+static inline bool alloc_is_plain(void) {
+  return __builtin_expect(
+      atomic_load_explicit(&self.allocs, memory_order_relaxed) != self.alloc_event, 1);
 }
 
 static inline void *counted(void *p, size_t size) {
@@ -121,36 +134,115 @@ static inline void *counted(void *p, size_t size) {
   return p;
 }
 
-void *heap_alloc(size_t size) {
-  if (fails_now())
-    return NULL;
+/* The three ways to the allocator, for one place that times them. */
+static void *get_plain(size_t size, size_t align) {
+  (void)align;
   void *p = malloc(size);
   if (__builtin_expect(p == NULL, 0) && size == 0) /* C allows NULL for 0, this contract not */
     p = malloc(1);
+  return p;
+}
+
+static void *get_aligned(size_t size, size_t align) {
+  void *p = NULL;
+  return posix_memalign(&p, align, size > 0 ? size : 1) == 0 ? p : NULL;
+}
+
+static void *get_zeroed(size_t size, size_t align) {
+  (void)align;
+  return calloc(1, size > 0 ? size : 1);
+}
+
+static void count_span(uint64_t begin, uint64_t end, uint64_t weight) {
+  uint64_t ns;
+  span_ns(self.clock, begin, end, &ns);
+  bool is_long = ns > HEAP_LONG_NS;
+  if (ns > 4 * SPAN_LIMIT_NS)
+    return;
+  add(is_long ? &self.long_ns : &self.timed_ns, ns * weight);
+  add(is_long ? &self.long_calls : &self.timed_calls, weight);
+}
+
+static void plan_alloc_event(void) {
+  self.alloc_event = self.fail_at < self.time_alloc_at ? self.fail_at : self.time_alloc_at;
+}
+
+__attribute__((noinline)) static void *alloc_event(size_t size, size_t align,
+                                                   void *(*get)(size_t, size_t)) {
+  uint64_t allocs = atomic_load_explicit(&self.allocs, memory_order_relaxed);
+  bool fails = allocs == self.fail_at, timed = allocs == self.time_alloc_at;
+  if (fails) {
+    self.fail_at = NEVER;
+    plan_alloc_event();
+    return NULL;
+  }
+  uint64_t begin = span_begin();
+  void *p = get(size, align);
+  uint64_t end = span_end();
+  if (timed) {
+    count_span(begin, end, self.alloc_gap.weight);
+    span_gap_draw(&self.alloc_gap);
+    /* A failed allocation is not counted, so the next event must lie beyond the next one. */
+    self.time_alloc_at = allocs + self.alloc_gap.weight;
+    plan_alloc_event();
+  }
   return counted(p, size);
+}
+
+__attribute__((noinline)) static void free_event(void *p) {
+  uint64_t begin = span_begin();
+  free(p);
+  count_span(begin, span_end(), self.free_gap.weight);
+  span_gap_draw(&self.free_gap);
+  self.free_event += self.free_gap.weight;
+}
+
+void *heap_alloc(size_t size) {
+  if (!alloc_is_plain())
+    return alloc_event(size, 0, get_plain);
+  return counted(get_plain(size, 0), size);
 }
 
 void *heap_alloc_aligned(size_t size, size_t align) {
   if (align <= _Alignof(max_align_t))
     return heap_alloc(size);
-  void *p = NULL;
-  if (fails_now() || posix_memalign(&p, align, size > 0 ? size : 1) != 0)
-    return NULL;
-  return counted(p, size);
+  if (!alloc_is_plain())
+    return alloc_event(size, align, get_aligned);
+  return counted(get_aligned(size, align), size);
 }
 
 void *heap_calloc(size_t size) {
-  if (fails_now())
-    return NULL;
-  return counted(calloc(1, size > 0 ? size : 1), size);
+  if (!alloc_is_plain())
+    return alloc_event(size, 0, get_zeroed);
+  return counted(get_zeroed(size, 0), size);
 }
 
 void heap_free(void *p, size_t size) {
   if (p == NULL)
     return;
+  uint64_t frees = atomic_load_explicit(&self.frees, memory_order_relaxed);
   add(&self.frees, 1);
   add(&self.freed_bytes, size);
-  free(p);
+  if (__builtin_expect(frees != self.free_event, 1))
+    free(p);
+  else
+    free_event(p);
+}
+
+void heap_time_calls(const struct span_clock *clock) {
+  self.clock = clock;
+  self.time_alloc_at = self.free_event = NEVER;
+  if (clock) {
+    /* Seeds by place: threads in step do not time the same calls. */
+    uint32_t seed = (uint32_t)(((uintptr_t)&self * UINT64_C(0x9e3779b97f4a7c15)) >> 32) | 1;
+    span_gap_start(&self.alloc_gap, HEAP_TIME_GAP, seed);
+    span_gap_start(&self.free_gap, HEAP_TIME_GAP, seed ^ 0x5bd1e995u);
+    self.time_alloc_at =
+        atomic_load_explicit(&self.allocs, memory_order_relaxed) + self.alloc_gap.weight;
+    self.free_event =
+        atomic_load_explicit(&self.frees, memory_order_relaxed) + self.free_gap.weight;
+  }
+  plan_alloc_event();
 }
 
 void heap_total(struct heap_counts *out) {
@@ -163,4 +255,5 @@ void heap_total(struct heap_counts *out) {
 
 void heap_fail_after(uint64_t n) {
   self.fail_at = n == 0 ? NEVER : atomic_load_explicit(&self.allocs, memory_order_relaxed) + n - 1;
+  plan_alloc_event();
 }

@@ -8,6 +8,8 @@
 #ifndef POOLBENCH_HEAP_H
 #define POOLBENCH_HEAP_H
 
+#include "harness/span.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,11 +35,26 @@ void heap_free(void *p, size_t size);
 
 struct heap_counts {
   uint64_t allocs, alloc_bytes;
-  uint64_t frees, freed_bytes; /* live bytes = alloc_bytes - freed_bytes, over all threads */
+  uint64_t frees, freed_bytes;  /* live bytes = alloc_bytes - freed_bytes, over all threads */
+  uint64_t timed_ns;            /* inside the allocator: a sample of calls, scaled up */
+  uint64_t timed_calls;         /* calls that the sample stands for */
+  uint64_t long_ns, long_calls; /* the same of those beyond HEAP_LONG_NS, which are not above */
 };
 
 /* The sum over all threads, past and present; callable at any time from any thread. */
 void heap_total(struct heap_counts *out);
+
+/*
+ * From now on a random sample of the calling thread's calls is timed, one in HEAP_TIME_GAP; clock
+ * stays valid, NULL ends it. The calls between cost what they cost before.
+ */
+#define HEAP_TIME_GAP 64
+/*
+ * Beyond this a call went to the kernel or was interrupted; which of the two, their frequency
+ * tells (budget.h). What the scheduler interrupted, four times SPAN_LIMIT_NS, is left out.
+ */
+#define HEAP_LONG_NS 10000
+void heap_time_calls(const struct span_clock *clock);
 
 /*
  * Fault injection for tests: the calling thread's n-th allocation from now fails (1 = the next

@@ -28,8 +28,12 @@ const char *__tsan_default_options(void) {
 static struct heap_counts since(const struct heap_counts *start) {
   struct heap_counts now;
   heap_total(&now);
-  return (struct heap_counts){now.allocs - start->allocs, now.alloc_bytes - start->alloc_bytes,
-                              now.frees - start->frees, now.freed_bytes - start->freed_bytes};
+  return (struct heap_counts){.allocs = now.allocs - start->allocs,
+                              .alloc_bytes = now.alloc_bytes - start->alloc_bytes,
+                              .frees = now.frees - start->frees,
+                              .freed_bytes = now.freed_bytes - start->freed_bytes,
+                              .timed_calls = now.timed_calls - start->timed_calls,
+                              .long_calls = now.long_calls - start->long_calls};
 }
 
 static void counts_requested_bytes(void **state) {
@@ -207,6 +211,39 @@ static void injects_one_failure(void **state) {
   assert_int_equal(failures(), 1u << 1);
 }
 
+/*
+ * Each timed call stands for those since the last one, so that all together fall short of the calls
+ * made by less than one gap of each kind. A failure meant for a timed call still comes. A few calls
+ * may have been interrupted.
+ */
+static void timed_calls_stand_for_all(void **state) {
+  (void)state;
+  enum { CALLS = 100000, LOST = 20 };
+  struct span_clock clock;
+  struct heap_counts start;
+  heap_thread_begin();
+  span_calibrate(&clock);
+  heap_total(&start);
+  heap_time_calls(&clock);
+  for (int i = 0; i < CALLS; i++) {
+    if (i % 1000 == 0) {
+      heap_fail_after(1);
+      assert_null(heap_alloc(16));
+    }
+    heap_free(heap_alloc(16), 16);
+  }
+  struct heap_counts now = since(&start);
+  assert_int_equal(now.allocs, CALLS);
+  uint64_t timed = now.timed_calls + now.long_calls;
+  assert_in_range(timed, 2 * CALLS - (LOST + 2) * 2 * HEAP_TIME_GAP, 2 * CALLS);
+  heap_time_calls(NULL);
+  heap_total(&start);
+  for (int i = 0; i < 1000; i++)
+    heap_free(heap_alloc(16), 16);
+  assert_int_equal(since(&start).timed_calls, 0);
+  heap_thread_end();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(counts_requested_bytes),
@@ -215,6 +252,7 @@ int main(void) {
       cmocka_unit_test(not_counted_outside_begin_and_end),
       cmocka_unit_test(sums_threads_while_and_after_they_run),
       cmocka_unit_test(injects_one_failure),
+      cmocka_unit_test(timed_calls_stand_for_all),
   };
   return cmocka_run_group_tests_name("heap", tests, NULL, NULL);
 }
