@@ -24,7 +24,7 @@
 
 /* ---- a workload of known counts ---- */
 
-enum kind_of_op { PLAIN, FAIL_AT_100, SLOW, SLOW_WARM_UP, LEAK, WRONG_SIZE };
+enum kind_of_op { PLAIN, FAIL_AT_5, SLOW, SLOW_WARM_UP, LEAK, WRONG_SIZE };
 
 static struct {
   _Atomic uint64_t ops;
@@ -101,9 +101,9 @@ static void fake_run(struct workload_thread *t, uint64_t n) {
     switch (t->state->op) {
     case PLAIN:
       break;
-    case FAIL_AT_100:
-      t->failed = done >= 100;
-      snprintf(t->why, sizeof t->why, "%s", done >= 100 ? "op 100 went wrong" : "");
+    case FAIL_AT_5:
+      t->failed = done >= 5;
+      snprintf(t->why, sizeof t->why, "%s", done >= 5 ? "op 5 went wrong" : "");
       break;
     case SLOW:
       nanosleep(&ms, NULL);
@@ -135,7 +135,7 @@ static void fake_series(struct workload_thread *t, series_emit *emit, void *cont
        &(struct series_mark){.phase = "burst of all", .ops = 10, .busy_ns = 5000, .owners = 1024});
   heap_free(held, 1 << 20);
   emit(context, &(struct series_mark){.phase = "idle", .stall_ns = 77});
-  if (wanted == FAIL_AT_100)
+  if (wanted == FAIL_AT_5)
     emit(context, &(struct series_mark){.phase = "idle"});
 }
 
@@ -301,10 +301,10 @@ static void a_failing_op_is_an_error_with_its_reason(void **state) {
   (void)state;
   struct cell cell = cell_of(4);
   struct sample s;
-  wanted = FAIL_AT_100;
+  wanted = FAIL_AT_5;
   measure(&cell, strategy_find("malloc"), &s);
   assert_non_null(s.error);
-  assert_non_null(strstr(s.error, "op 100 went wrong"));
+  assert_non_null(strstr(s.error, "op 5 went wrong"));
   assert_non_null(strstr(s.error, "thread "));
   assert_int_equal(book.thread_closes, 4);
   assert_int_equal(book.closes, 1);
@@ -491,7 +491,7 @@ static void a_series_gives_units_per_mark(void **state) {
   sample_free(&s);
 
   reset(NULL);
-  wanted = FAIL_AT_100; /* marks the same moment twice */
+  wanted = FAIL_AT_5; /* marks the same moment twice */
   worker_measure_with(&cell, &target, &s);
   assert_non_null(s.error);
   assert_non_null(strstr(s.error, "idle"));
