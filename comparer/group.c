@@ -355,8 +355,6 @@ static bool add_chunk(struct group *g, struct cell *c) {
 
 /* Origins exist from the first sample on that has one; those before it get an empty one. */
 static bool add_origin(struct cell *c, const struct sample_origin *o) {
-  if (!c->origins && !o->run && !o->flags)
-    return true;
   while (c->n >= c->origin_room) {
     size_t room = c->origin_room ? c->origin_room * 2 : 16;
     struct sample_origin *origins = realloc(c->origins, room * sizeof *origins);
@@ -370,16 +368,21 @@ static bool add_origin(struct cell *c, const struct sample_origin *o) {
   return true;
 }
 
-static bool add_value(struct group *g, struct cell *c, double value, const struct reader *r,
-                      uint32_t file) {
+/* What the samples of one line have in common. */
+struct line_origin {
+  struct sample_origin origin;
+  bool known;       /* the file says something about the line */
+  uint64_t process; /* by headers; 0: unknown, or said by origin */
+};
+
+static bool add_value(struct group *g, struct cell *c, double value, const struct line_origin *o) {
   if (c->last_used == c->chunk_room && !add_chunk(g, c))
     return false;
-  if (!add_origin(c, &r->origin))
+  if ((o->known || c->origins) && !add_origin(c, &o->origin))
     return false;
-  if (!r->origin.run && r->process) {
-    uint64_t process = (uint64_t)file << 32 | r->process;
-    c->one_process = c->one_process || c->process == process;
-    c->process = process;
+  if (o->process) {
+    c->one_process = c->one_process || c->process == o->process;
+    c->process = o->process;
   }
   c->last->values[c->last_used++] = value;
   c->n++;
@@ -402,6 +405,9 @@ bool group_add(struct group *g, struct reader *r, struct text label, uint32_t fi
     g->excluded++;
     return true;
   }
+  struct line_origin o = {.origin = r->origin, .known = r->origin.run || r->origin.flags};
+  if (!r->origin.run && r->process)
+    o.process = (uint64_t)file << 32 | r->process;
   bool used = false;
   for (size_t i = 0; i < r->value_count; i++) {
     if ((i >= c->binding_count || c->bindings[i].unit != r->values[i].unit) &&
@@ -409,7 +415,7 @@ bool group_add(struct group *g, struct reader *r, struct text label, uint32_t fi
       return false;
     struct cell *cell = c->bindings[i].cell;
     used = used || cell;
-    if (cell && !add_value(g, cell, r->values[i].value, r, file))
+    if (cell && !add_value(g, cell, r->values[i].value, &o))
       return false;
   }
   g->results += used;

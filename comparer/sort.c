@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SHORT_RUN 16
-#define SPREAD_MIN 64 /* from here to SPREAD_MAX samples are spread over buckets first */
+#define SPREAD_MIN 40 /* from here to SPREAD_MAX samples are spread over buckets first */
 #define SPREAD_MAX 512
 
 static void insertion_sort(double *x, size_t n) {

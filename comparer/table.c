@@ -31,7 +31,9 @@ struct maker {
   struct samples base, other;
   uint32_t *column_at; /* by column key: 1 + column of the table being made */
   const char *median_note, *test_note;
-  size_t test_n; /* samples a side below which no difference can be significant */
+  size_t test_n;  /* samples a side below which no difference can be significant */
+  size_t ranks_n; /* the ranks below are for this many samples: most cells have as many */
+  struct stats_ranks ranks;
   struct table_error *error;
 };
 
@@ -103,7 +105,11 @@ static bool summarize(struct maker *m, const struct table *t, struct table_cell 
       return out_of_memory(m);
     return true;
   }
-  struct stats_ranks r = stats_median_ranks(s->n, m->set->options.confidence);
+  if (s->n != m->ranks_n) {
+    m->ranks = stats_median_ranks(s->n, m->set->options.confidence);
+    m->ranks_n = s->n;
+  }
+  struct stats_ranks r = m->ranks;
   c->center = stats_median(x, s->n);
   c->lo = r.lo == 0 ? -INFINITY : x[r.lo - 1];
   c->hi = r.hi > s->n ? INFINITY : x[r.hi - 1];
