@@ -4,7 +4,6 @@
 #ifndef POOLCMP_RENDER_H
 #define POOLCMP_RENDER_H
 
-#include "comparer/layout.h"
 #include "comparer/table.h"
 
 #include <stdio.h>

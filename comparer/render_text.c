@@ -4,6 +4,7 @@
  * Physical columns: the label; per column of the table value, range, notes; from the second one
  * also delta, [interval], (p n), [verdict, effect, needed], notes.
  */
+#include "comparer/layout.h"
 #include "comparer/render.h"
 
 #include <math.h>
