@@ -3,12 +3,13 @@
  *
  *     poolbench worker --case NAME --strategy SPEC --threads N --cpu-map LIST --window NS
  *         --limit NS --discipline D --seed S --fd FD [--object FILE] [--counters LIST]
- *         [--expect-allocator NAME] [--options TEXT] [--warmup-limit NS] [--join]
+ *         [--expect-allocator NAME] [--options TEXT] [--warmup-limit NS] [--no-latency] [--join]
  *
  * --cpu-map holds one CPU number a thread, in thread order ("0,1,0,1"), or "none"; the runner
  * made it with hwloc (placement.h), so that a worker loads no topology. --window is the length the
  * measured part aims at, --limit the time after which the worker gives up and reports a bound,
- * counted from the start of its warm-up. --join makes the worker join its threads and close the
+ * counted from the start of its warm-up. --no-latency times no ops one by one, which shows what
+ * timing them costs. --join makes the worker join its threads and close the
  * pool (checks do).
  */
 #ifndef POOLBENCH_CELL_H
@@ -34,6 +35,7 @@ struct cell {
   const char *options;          /* the workload's own, "key=value,..."; NULL: defaults */
   const char *counters;         /* comma separated events, NULL: the default set, "": none */
   const char *expect_allocator; /* NULL, or the allocator the process must prove it has */
+  bool no_latency;
   bool join;
 };
 

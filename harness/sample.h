@@ -43,6 +43,12 @@ enum unit_better { BETTER_NONE, BETTER_LOWER, BETTER_HIGHER };
   X(RUNQUEUE_NS, "runqueue-ns/op", BETTER_LOWER, 0, "threads runnable but not running / ops")     \
   X(CTX, "ctx-switches/op", BETTER_LOWER, 0, "context switches / ops")                            \
   X(FAULTS, "faults/op", BETTER_LOWER, 0, "page faults / ops")                                    \
+  X(P50, "p50-ns", BETTER_LOWER, 0, "half of the timed ops took no longer")                       \
+  X(P90, "p90-ns", BETTER_LOWER, 0, "nine of ten timed ops took no longer")                       \
+  X(P99, "p99-ns", BETTER_LOWER, 0, "99 of 100 timed ops took no longer")                         \
+  X(P999, "p999-ns", BETTER_LOWER, 0, "999 of 1000 timed ops took no longer")                     \
+  X(MAX, "max-ns", BETTER_LOWER, 0, "the longest timed op")                                       \
+  X(TIMED, "timed-%", BETTER_NONE, 0, "ops that were timed one by one")                           \
   X(LIVE_PEAK, "live-peak-B", BETTER_LOWER, 0, "largest sum of live heap bytes seen")             \
   X(POOLED, "pooled-B", BETTER_LOWER, 0, "bytes the strategy holds after the measured part")      \
   X(HEAP_HELD, "heap-held-B", BETTER_LOWER, 0, "bytes the allocator holds beyond the live ones")  \

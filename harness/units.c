@@ -164,6 +164,34 @@ static bool fill_pool(const struct measurement *m, struct sample *out) {
   return ok;
 }
 
+/* A percentile with no op beyond it would be the maximum under another name: missing then. */
+static bool fill_percentiles(const struct histogram *h, struct sample *out) {
+  static const struct {
+    enum unit_id unit;
+    unsigned permille;
+  } percentiles[] = {{UNIT_P50, 500}, {UNIT_P90, 900}, {UNIT_P99, 990}, {UNIT_P999, 999}};
+  bool ok = true;
+  for (size_t i = 0; i < sizeof percentiles / sizeof percentiles[0] && ok; i++) {
+    uint64_t value, least = histogram_least(percentiles[i].permille);
+    const char *name = unit(percentiles[i].unit);
+    char why[80];
+    snprintf(why, sizeof why, "a sample timed fewer than %" PRIu64 " ops", least);
+    ok = histogram_quantile(h, percentiles[i].permille, &value)
+             ? sample_add(out, name, (double)value)
+             : sample_add_missing(out, name, why);
+  }
+  return ok;
+}
+
+static bool fill_latency(const struct measurement *m, struct sample *out) {
+  static const struct histogram none;
+  const struct histogram *h = m->latency ? m->latency : &none;
+  return fill_percentiles(h, out) &&
+         (h->total ? sample_add(out, unit(UNIT_MAX), (double)h->most)
+                   : sample_add_missing(out, unit(UNIT_MAX), "a sample timed no op")) &&
+         sample_add(out, unit(UNIT_TIMED), 100 * (double)h->total / (double)m->ops);
+}
+
 static bool fill_throttled(const struct measurement *m, struct sample *out) {
   char text[100];
   if (!m->has_throttled || m->throttled == 0)
@@ -180,6 +208,6 @@ bool units_fill(const struct measurement *m, struct sample *out) {
          per_op(out, unit(UNIT_B_OP), more(m->heap_start.alloc_bytes, m->heap_end.alloc_bytes),
                 m) &&
          per_op(out, unit(UNIT_ALLOCS_OP), more(m->heap_start.allocs, m->heap_end.allocs), m) &&
-         fill_time(m, &sums, out) && fill_memory(m, out) && fill_pool(m, out) &&
-         fill_foreign(m, &sums, out) && fill_throttled(m, out);
+         fill_time(m, &sums, out) && fill_latency(m, out) && fill_memory(m, out) &&
+         fill_pool(m, out) && fill_foreign(m, &sums, out) && fill_throttled(m, out);
 }

@@ -8,6 +8,7 @@
 #define POOLBENCH_UNITS_H
 
 #include "harness/heap.h"
+#include "harness/histogram.h"
 #include "harness/osstat.h"
 #include "harness/sample.h"
 #include "strategies/strategy.h"
@@ -32,7 +33,8 @@ struct measurement {
                               own too */
   struct heap_counts heap_start, heap_end;
   struct pool_stats pool_start, pool_end;
-  uint64_t live_peak; /* bytes */
+  uint64_t live_peak;              /* bytes */
+  const struct histogram *latency; /* ns of the ops that were timed; NULL: none was to be */
   struct pool_held held;
   bool has_system_bytes, has_rss, has_throttled;
   uint64_t system_bytes, rss_peak, throttled;

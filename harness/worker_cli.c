@@ -152,6 +152,10 @@ static bool parse(struct command *c, int argc, char **argv, struct error *e) {
       c->cell.join = true;
       continue;
     }
+    if (strcmp(argv[i], "--no-latency") == 0) {
+      c->cell.no_latency = true;
+      continue;
+    }
     if (!set_option(c, argv[i], i + 1 < argc ? argv[i + 1] : NULL, e))
       return false;
     i++;

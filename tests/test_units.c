@@ -214,6 +214,25 @@ static void throttling_is_a_flag(void **state) {
   sample_free(&s);
 }
 
+/* 60 of 100 ops took 1 to 60 ns: the 30th, the 54th and the last; no hundred for a p99. */
+static void percentiles_are_of_the_timed_ops(void **state) {
+  (void)state;
+  struct measurement m = round_numbers();
+  struct histogram latency = {0};
+  struct sample s = {0};
+  for (unsigned ns = 60; ns >= 1; ns--)
+    histogram_record(&latency, ns);
+  m.latency = &latency;
+  assert_true(units_fill(&m, &s));
+  near(get(&s, "p50-ns"), 30);
+  near(get(&s, "p90-ns"), 54);
+  near(get(&s, "max-ns"), 60);
+  near(get(&s, "timed-%"), 60);
+  assert_non_null(strstr(text_of(s.missing, s.missing_count, "p99-ns"), "fewer than 100 ops"));
+  assert_non_null(strstr(text_of(s.missing, s.missing_count, "p999-ns"), "fewer than 1000 ops"));
+  sample_free(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(divides_by_ops),
@@ -224,6 +243,7 @@ int main(void) {
       cmocka_unit_test(what_the_machine_lacks_is_missing_not_zero),
       cmocka_unit_test(frees_seen_before_their_allocs_are_no_negative_size),
       cmocka_unit_test(throttling_is_a_flag),
+      cmocka_unit_test(percentiles_are_of_the_timed_ops),
   };
   return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }

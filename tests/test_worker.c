@@ -14,6 +14,7 @@
 #include "harness/sample.h"
 #include "harness/worker.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -241,6 +242,39 @@ static void a_pool_that_hits_allocates_nothing_for_gets(void **state) {
   assert_true(get(&s, "miss-%") == 0);
   assert_true(get(&s, "pooled-B") == 2 * 64); /* one object a thread */
   assert_true(get(&s, "live-peak-B") >= 2 * 64);
+  sample_free(&s);
+}
+
+/* Ops that sleep a millisecond are timed one by one, those of the measured part and no others. */
+static void long_ops_are_all_timed(void **state) {
+  (void)state;
+  struct cell cell = cell_of(2);
+  struct sample s;
+  wanted = SLOW;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_true(get(&s, "timed-%") == 100);
+  assert_true(get(&s, "p50-ns") >= 0.99e6); /* the counter's rate is known to 0.1 % or so */
+  assert_true(get(&s, "max-ns") >= get(&s, "p50-ns"));
+  sample_free(&s);
+}
+
+/* One op in a call of many; the counts stay what they are without it. */
+static void short_ops_are_timed_now_and_then(void **state) {
+  (void)state;
+  struct cell cell = cell_of(2);
+  struct sample s;
+  measure(&cell, strategy_find("malloc"), &s);
+  double per_call = strtod(text_of(s.notes, s.note_count, "ops-per-call"), NULL);
+  double calls = ceil((double)s.ops / per_call);
+  assert_float_equal(get(&s, "timed-%"), 100 * calls / (double)s.ops, 1e-9);
+  assert_true(get(&s, "gets/op") == 1);
+  sample_free(&s);
+
+  cell.no_latency = true;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_true(get(&s, "timed-%") == 0);
+  assert_non_null(text_of(s.missing, s.missing_count, "p50-ns"));
+  assert_non_null(text_of(s.missing, s.missing_count, "max-ns"));
   sample_free(&s);
 }
 
@@ -748,6 +782,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       RESET(counts_are_exact_at_any_thread_count),
       RESET(a_pool_that_hits_allocates_nothing_for_gets),
+      RESET(long_ops_are_all_timed),
+      RESET(short_ops_are_timed_now_and_then),
       RESET(the_sample_travels),
       RESET(a_warm_up_that_does_not_settle_is_flagged),
       RESET(a_failing_op_is_an_error_with_its_reason),
