@@ -180,8 +180,11 @@ bool render_json(const struct table_set *set, FILE *out) {
   put_named(out, "alpha", o->alpha);
   put_named(out, "confidence", o->confidence);
   put_named(out, "margin", o->margin);
-  fprintf(out, ",\"paired\":%s,\"correction\":\"%s\",\"family\":%zu,\"regressions\":%zu",
-          o->paired ? "true" : "false", corrections[o->correct], set->family, set->regressions);
+  fprintf(out,
+          ",\"paired\":%s,\"correction\":\"%s\",\"family\":%zu,\"regressions\":%zu,"
+          "\"incomplete_rows\":%zu",
+          o->paired ? "true" : "false", corrections[o->correct], set->family, set->regressions,
+          set->incomplete_rows);
   fputs(",\"tables\":[", out);
   for (size_t i = 0; i < set->count; i++) {
     fputs(i ? ",\n" : "\n", out);
