@@ -9,6 +9,12 @@ static int sign_of(double v) {
   return (v > 0) - (v < 0);
 }
 
+void format_center(const struct table_cell *c, struct scale s, char out[RENDER_TEXT]) {
+  char text[SCALE_TEXT];
+  scale_format(s, c->center, text);
+  snprintf(out, RENDER_TEXT, "%s%s", c->is_bound ? "> " : "", text);
+}
+
 void format_range(const struct table_cell *c, bool ascii, char out[RENDER_TEXT]) {
   int sign = sign_of(c->center);
   if (isinf(c->lo) || isinf(c->hi))

@@ -30,6 +30,9 @@ bool render_json(const struct table_set *set, FILE *out);
 
 #define RENDER_TEXT 400
 
+/* "12.3m"; "> 12.3m" where the samples say no more than that. */
+void format_center(const struct table_cell *c, struct scale s, char out[RENDER_TEXT]);
+
 /* "3%", "∞" (ASCII "inf"), "?": how far the interval reaches from its center. */
 void format_range(const struct table_cell *c, bool ascii, char out[RENDER_TEXT]);
 

@@ -91,12 +91,12 @@ static const char *mark(struct md_table *m, const char *note) {
 /* ---- fields ---- */
 
 static void put_center(struct md_table *m, const struct table_cell *c, struct scale s) {
-  char value[SCALE_TEXT], range[RENDER_TEXT];
+  char value[RENDER_TEXT], range[RENDER_TEXT];
   if (!c) {
     put(m, "");
     return;
   }
-  scale_format(s, c->center, value);
+  format_center(c, s, value);
   format_range(c, m->o->ascii, range);
   char *text = arena_printf(m->arena, "%s %s %s%s%s", value, m->o->ascii ? "+-" : "±", range,
                             mark(m, c->residue), mark(m, c->summary_note));

@@ -193,11 +193,11 @@ static void add_row(struct page *p, const struct table_row *row) {
   add(p, row->label, ALIGN_LEFT, NULL);
   for (uint32_t i = 0; i < p->count; i++) {
     const struct table_cell *c = table_cell_at(p->t, row, p->columns[i]);
-    char text[SCALE_TEXT], range[RENDER_TEXT];
+    char text[RENDER_TEXT], range[RENDER_TEXT];
     if (!c)
       continue;
     layout_skip(p->layout, start_of(p, i));
-    scale_format(s, c->center, text);
+    format_center(c, s, text);
     add(p, keep(p, text), ALIGN_RIGHT, NULL);
     format_range(c, p->o->ascii, range);
     add(p, keep(p, range), ALIGN_RIGHT, p->sym->plus_minus);

@@ -94,6 +94,25 @@ static const char *range_note(struct maker *m, double least, double greatest) {
 
 /* ---- cells ---- */
 
+/*
+ * Samples that did not finish are known from below only: the upper end of the interval is gone,
+ * and when they are half of the cell or more, so is the center.
+ */
+static bool mark_bounds(struct maker *m, struct table_cell *c, const struct series *s) {
+  size_t bounds = 0;
+  for (size_t i = 0; s->origins && i < s->n; i++)
+    bounds += (s->origins[i].flags & SAMPLE_BOUND) != 0;
+  if (bounds == 0)
+    return true;
+  c->is_bound = 2 * bounds >= s->n;
+  c->hi = INFINITY;
+  c->summary_note = arena_printf(&m->set->arena,
+                                 "%zu of %zu samples did not finish in their time limit: \">\" is "
+                                 "a lower bound",
+                                 bounds, s->n);
+  return c->summary_note ? true : out_of_memory(m);
+}
+
 static bool summarize(struct maker *m, const struct table *t, struct table_cell *c,
                       const struct series *s) {
   const double *x = s->sorted;
@@ -115,7 +134,7 @@ static bool summarize(struct maker *m, const struct table *t, struct table_cell 
   c->hi = r.hi > s->n ? INFINITY : x[r.hi - 1];
   if (isinf(c->lo) || isinf(c->hi))
     c->summary_note = m->median_note;
-  return true;
+  return mark_bounds(m, c, s);
 }
 
 static void fill_mean(struct table_cell *c, const struct series *s) {

@@ -30,6 +30,7 @@ struct table_cell {
   uint32_t column; /* of the table */
   size_t n;
   double center, lo, hi;        /* median or mode; bounds may be infinite */
+  bool is_bound;                /* center is a lower bound: half of the samples did not finish */
   double mean, least, greatest; /* table_options.means */
   unsigned doubts;              /* enum doubt, of the samples */
   bool compared;

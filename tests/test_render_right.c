@@ -150,6 +150,30 @@ static void long_lines_are_read(void **state) {
   outcome_free(&o);
 }
 
+/* Two of three samples ran into their limit: the median is known from below only. */
+static void a_bound_is_not_printed_as_a_time(void **state) {
+  (void)state;
+  const char *path = write_file("# run 1a round 1 seq 1\n"
+                                "BenchmarkA/s=a-1 1 10 ns/op\n"
+                                "# run 1a round 1 seq 2\n# flag bound did not finish in 8 s\n"
+                                "BenchmarkA/s=b-1 1 5000 ns/op\n"
+                                "# run 1a round 2 seq 3\n# flag bound did not finish in 8 s\n"
+                                "BenchmarkA/s=b-1 1 6000 ns/op\n"
+                                "# run 1a round 3 seq 4\n"
+                                "BenchmarkA/s=b-1 1 7000 ns/op\n");
+  char line[128];
+  for (int markdown = 0; markdown < 2; markdown++) {
+    snprintf(line, sizeof line, "-col /s -filter .unit:ns/op %s %s",
+             markdown ? "-format markdown" : "", path);
+    struct outcome o = run_poolcmp(line);
+    assert_non_null(strstr(o.out, "> 6000.00n ± ∞"));
+    assert_null(strstr(o.out, "> 10.00n"));
+    assert_non_null(strstr(o.out, "2 of 3 samples did not finish in their time limit"));
+    outcome_free(&o);
+  }
+  unlink(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tied_p_does_not_depend_on_the_order_of_files),
@@ -161,6 +185,7 @@ int main(void) {
       cmocka_unit_test(headings_do_not_stick_out),
       cmocka_unit_test(csv_rows_are_padded),
       cmocka_unit_test(long_lines_are_read),
+      cmocka_unit_test(a_bound_is_not_printed_as_a_time),
   };
   return cmocka_run_group_tests_name("render_right", tests, NULL, NULL);
 }
