@@ -15,13 +15,16 @@
 
 #define WRITES 64
 
+/* So many objects more than threads are got, since some fill holes far from their neighbours. */
+#define SPARE 4
+
 static const struct kind kind = MICRO_KIND(16);
 
 struct neighbours {
   pthread_mutex_t lock;
   bool handed_out;
   unsigned threads;
-  void **objects; /* one a thread and one more, got in a row by the first thread to open */
+  void **objects; /* one a thread and SPARE, got in a row by the first thread to open */
 };
 
 static bool write_some(struct workload_thread *t, struct pool_scope *scope, unsigned count) {
@@ -43,7 +46,7 @@ static void run(struct workload_thread *t, uint64_t n) {
 static bool open_shared(struct workload_state *state, const struct workload_setup *setup) {
   struct neighbours *all = heap_calloc(sizeof *all);
   if (all)
-    all->objects = heap_calloc((setup->threads + 1) * sizeof *all->objects);
+    all->objects = heap_calloc((setup->threads + SPARE) * sizeof *all->objects);
   if (!all || !all->objects) {
     heap_free(all, sizeof *all);
     snprintf(setup->why, setup->why_size, "out of memory");
@@ -53,7 +56,7 @@ static bool open_shared(struct workload_state *state, const struct workload_setu
   int error = pthread_mutex_init(&all->lock, NULL);
   if (error) {
     snprintf(setup->why, setup->why_size, "pthread_mutex_init: %s", strerror(error));
-    heap_free(all->objects, (all->threads + 1) * sizeof *all->objects);
+    heap_free(all->objects, (all->threads + SPARE) * sizeof *all->objects);
     heap_free(all, sizeof *all);
     return false;
   }
@@ -64,7 +67,7 @@ static bool open_shared(struct workload_state *state, const struct workload_setu
 static void close_shared(struct workload_state *state) {
   struct neighbours *all = state->shared;
   pthread_mutex_destroy(&all->lock);
-  heap_free(all->objects, (all->threads + 1) * sizeof *all->objects);
+  heap_free(all->objects, (all->threads + SPARE) * sizeof *all->objects);
   heap_free(all, sizeof *all);
 }
 
@@ -72,10 +75,17 @@ static bool share_line(const void *a, const void *b) {
   return (uintptr_t)a / 64 == (uintptr_t)b / 64;
 }
 
+/* Where to begin, so that the first two threads share a line if any two objects there do. */
+static unsigned first_pair(void *const *objects) {
+  for (unsigned i = 0; i < SPARE; i++)
+    if (share_line(objects[i], objects[i + 1]))
+      return i;
+  return 0;
+}
+
 /*
- * Under the lock, by whichever thread comes first. Gets one object more than there are threads
- * and drops the first or the last, so that the first two threads share a line if any two
- * objects in a row do.
+ * Under the lock, by whichever thread comes first. Drops the objects that nobody is handed: few
+ * enough for an allocator's own list to have room for the thread's one besides.
  */
 static bool get_for_all(struct workload_thread *t, struct pool_scope *scope,
                         struct neighbours *all) {
@@ -83,16 +93,15 @@ static bool get_for_all(struct workload_thread *t, struct pool_scope *scope,
     return true;
   all->handed_out = true; /* also when it fails: what was got is handed out all the same */
   void **objects = all->objects;
-  for (unsigned i = 0; i <= all->threads; i++)
-    if (!(objects[i] = pool_get(t->strategy, scope, 0)))
-      return false;
-  if (!share_line(objects[0], objects[1])) {
-    void *first = objects[0];
-    memmove(objects, objects + 1, all->threads * sizeof *objects);
-    objects[all->threads] = first;
-  }
-  pool_drop(t->strategy, t->pool_thread, 0, objects[all->threads]);
-  return true;
+  unsigned count = all->threads + SPARE, got = 0;
+  while (got < count && (objects[got] = pool_get(t->strategy, scope, 0)))
+    got++;
+  unsigned first = got == count ? first_pair(objects) : 0;
+  for (unsigned i = 0; i < got; i++)
+    if (i < first || i >= first + all->threads)
+      pool_drop(t->strategy, t->pool_thread, 0, objects[i]);
+  memmove(objects, objects + first, all->threads * sizeof *objects);
+  return got == count;
 }
 
 static bool thread_open(struct workload_thread *t) {
