@@ -54,6 +54,7 @@ enum unit_better { BETTER_NONE, BETTER_LOWER, BETTER_HIGHER };
   X(HEAP_HELD, "heap-held-B", BETTER_LOWER, 0, "bytes the allocator holds beyond the live ones")  \
   X(RSS_PEAK, "rss-peak-B", BETTER_LOWER, 0, "VmHWM")                                             \
   X(FOREIGN, "foreign-cpu-%", BETTER_LOWER, 0, "CPU that others used during the measured part")   \
+  X(SHARED_LINES, "shared-lines-%", BETTER_LOWER, 0, "lines with live objects of two threads")    \
   X(SPEED, "host-speed-%", BETTER_NONE, 0, "calibration loop against the run's median")
 
 enum unit_id {

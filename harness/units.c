@@ -211,3 +211,22 @@ bool units_fill(const struct measurement *m, struct sample *out) {
          fill_time(m, &sums, out) && fill_latency(m, out) && fill_memory(m, out) &&
          fill_pool(m, out) && fill_foreign(m, &sums, out) && fill_throttled(m, out);
 }
+
+static bool add_shared(const struct lines_count *c, const char *kind, struct sample *out) {
+  char name[100];
+  snprintf(name, sizeof name, "%s%s%s", kind, *kind ? ":" : "", unit(UNIT_SHARED_LINES));
+  for (char *p = name; *p; p++)
+    *p = *p == ' ' ? '-' : *p;
+  return sample_add(out, name, 100 * (double)c->shared / (double)c->lines);
+}
+
+bool units_fill_lines(const struct lines_result *lines, const struct kind *kinds, size_t kind_count,
+                      struct sample *out) {
+  if (lines->all.lines == 0)
+    return sample_add_missing(out, unit(UNIT_SHARED_LINES),
+                              "the case gets nothing from a strategy");
+  bool ok = add_shared(&lines->all, "", out);
+  for (size_t k = 0; k < kind_count && kind_count > 1 && ok; k++)
+    ok = lines->kind[k].lines == 0 || add_shared(&lines->kind[k], kinds[k].name, out);
+  return ok;
+}

@@ -9,6 +9,7 @@
 
 #include "harness/heap.h"
 #include "harness/histogram.h"
+#include "harness/lines.h"
 #include "harness/osstat.h"
 #include "harness/sample.h"
 #include "strategies/strategy.h"
@@ -45,9 +46,17 @@ struct measurement {
 uint64_t heap_live(const struct heap_counts *c);
 
 /*
- * Adds every unit of UNITS (but host-speed-%, which needs the whole run) and of POOL_COUNTERS,
- * as a value or as missing, and the flags that follow from them. False when out of memory.
+ * Adds every unit of UNITS (but host-speed-%, which needs the whole run, and shared-lines-%, which
+ * needs a pass of its own) and of POOL_COUNTERS, as a value or as missing, and the flags that
+ * follow from them. False when out of memory.
  */
 bool units_fill(const struct measurement *m, struct sample *s);
+
+/*
+ * Adds shared-lines-% and, where there are several kinds, KIND:shared-lines-% of those that were
+ * got. False when out of memory.
+ */
+bool units_fill_lines(const struct lines_result *lines, const struct kind *kinds, size_t kind_count,
+                      struct sample *s);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "harness/clock.h"
 #include "harness/footprint.h"
+#include "harness/lines.h"
 #include "harness/pace.h"
 #include "harness/pages.h"
 #include "harness/sample.h"
@@ -26,6 +27,14 @@
 
 /* How often the measured part is done at most until it is long enough. */
 #define MOST_ATTEMPTS 3
+
+/*
+ * The pass that looks for shared lines: so long on the wall, and a turn of the scheduler; given
+ * up after the limit. The price of recording a get and a put is a guess, on the high side.
+ */
+#define LINES_PASS_NS (10 * NS_PER_MS)
+#define LINES_LIMIT_NS NS_PER_S
+#define LINES_RECORD_NS 300.0
 
 /* One measuring thread, on lines of its own: its counters are written while others run. */
 struct seat {
@@ -49,6 +58,7 @@ struct worker {
   struct heap_counts heap_before; /* before anything was opened, for the leak check */
   struct span_clock clock;        /* for timing single ops */
   struct workload_state *state;
+  const struct strategy *watched; /* the target's as the workload sees it, see lines.h */
   struct pool *pool;
   struct counters counters;
   struct seat *seats;
@@ -236,6 +246,7 @@ static bool open_counters(struct worker *w) {
 
 static bool open_seats(struct worker *w) {
   unsigned threads = w->cell.threads;
+  w->watched = lines_strategy(w->target.strategy);
   w->seats = pages_map(threads * sizeof *w->seats);
   if (!w->seats) {
     out_of_memory(w);
@@ -243,7 +254,7 @@ static bool open_seats(struct worker *w) {
   }
   for (unsigned i = 0; i < threads; i++)
     w->seats[i].work = (struct workload_thread){
-        .strategy = w->target.strategy,
+        .strategy = w->watched,
         .pool = w->pool,
         .state = w->state,
         .index = i,
@@ -581,6 +592,44 @@ static void note_speed(struct worker *w) {
     note_number(w, NOTE_SPEED, (w->speed_ns + after_ns) / 2);
 }
 
+/* Ops of the pass, from what an op took and how often it gets. */
+static uint64_t lines_ops(const struct worker *w) {
+  const struct measurement *m = &w->m;
+  double gets = (double)(m->pool_end.gets - m->pool_start.gets) / (double)m->ops;
+  double wall_ns = w->wall_ns + gets * LINES_RECORD_NS / w->cpus;
+  uint64_t rotation = pace_rotation_ns(w->cell.threads, w->cpus);
+  uint64_t ops = pace_ops((double)(LINES_PASS_NS + rotation), wall_ns);
+  return ops > w->cell.threads ? ops : w->cell.threads;
+}
+
+/* After all else is known: a pass that does not end leaves nothing but its own unit missing. */
+static void look_at_lines(struct worker *w) {
+  struct team_result result;
+  struct lines_result lines;
+  size_t kind_count;
+  const struct kind *kinds = w->target.workload->kinds(w->state, &kind_count);
+  struct team_phase pass = {.ops = lines_ops(w),
+                            .grain = pace_grain(busy_ns(w)),
+                            .deadline_ns = clock_wall_ns() + LINES_LIMIT_NS};
+  if (!lines_start(kinds, kind_count)) {
+    out_of_memory(w);
+    return;
+  }
+  bool done = team_run(w->team, &pass, &result) == TEAM_DONE;
+  if (!done) {
+    sample_add_missing(w->sample, unit_infos[UNIT_SHARED_LINES].name,
+                       "the pass that looks for them did not end in its time");
+    return; /* threads may still be recording */
+  }
+  settle(w);
+  lines_stop(&lines);
+  if (!units_fill_lines(&lines, kinds, kind_count, w->sample))
+    out_of_memory(w);
+  note_number(w, "lines-seen", lines.all.lines);
+  if (lines.lost)
+    note_number(w, "lines-lost", lines.lost);
+}
+
 static bool open_all(struct worker *w) {
   w->cpus = count_cpus(&w->cell);
   return open_workload(w) && open_pool(w) && open_counters(w) && open_seats(w) && start_team(w);
@@ -631,6 +680,8 @@ static void measure_all(struct worker *w) {
   if (!fill(w))
     out_of_memory(w);
   note_speed(w);
+  if (w->cell.lines)
+    look_at_lines(w);
 }
 
 /* Fewer threads where the case has work for no more (CASE_FEWER_THREADS). */

@@ -113,6 +113,20 @@ static const struct {
     {"--expect-allocator", set_allocator},
 };
 
+/* Options without a value. False: it is none. */
+static bool set_switch(struct command *c, const char *name) {
+  const struct {
+    const char *name;
+    bool *value;
+  } switches[] = {{"--join", &c->cell.join},
+                  {"--no-latency", &c->cell.no_latency},
+                  {"--lines", &c->cell.lines}};
+  for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
+    if (strcmp(switches[i].name, name) == 0)
+      return *switches[i].value = true;
+  return false;
+}
+
 static bool set_option(struct command *c, const char *name, const char *text, struct error *e) {
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
     if (strcmp(options[i].name, name) == 0)
@@ -148,14 +162,8 @@ static bool parse_cpu_map(struct command *c, struct error *e) {
 
 static bool parse(struct command *c, int argc, char **argv, struct error *e) {
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--join") == 0) {
-      c->cell.join = true;
+    if (set_switch(c, argv[i]))
       continue;
-    }
-    if (strcmp(argv[i], "--no-latency") == 0) {
-      c->cell.no_latency = true;
-      continue;
-    }
     if (!set_option(c, argv[i], i + 1 < argc ? argv[i + 1] : NULL, e))
       return false;
     i++;

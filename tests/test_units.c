@@ -101,7 +101,7 @@ static void divides_by_ops(void **state) {
   sample_free(&s);
 }
 
-/* Everything is there once, as a value or as missing; host-speed-% needs the whole run. */
+/* Everything is there once, as a value or as missing; host-speed-% and shared-lines-% need more. */
 static void says_something_about_every_unit(void **state) {
   (void)state;
   struct measurement m = round_numbers();
@@ -112,7 +112,7 @@ static void says_something_about_every_unit(void **state) {
     const char *name = unit_infos[i].name;
     bool has = sample_get(&s, name, &value);
     bool missing = text_of(s.missing, s.missing_count, name) != NULL;
-    assert_int_equal(has + missing, i == UNIT_SPEED ? 0 : 1);
+    assert_int_equal(has + missing, i == UNIT_SPEED || i == UNIT_SHARED_LINES ? 0 : 1);
   }
 #define LOOK(field, name, what) \
   assert_true(sample_get(&s, name, &value) || text_of(s.missing, s.missing_count, name));
@@ -214,6 +214,30 @@ static void throttling_is_a_flag(void **state) {
   sample_free(&s);
 }
 
+/* Two of 8 lines; of the second kind one of one, the third never came. */
+static void shared_lines_are_told_by_kind(void **state) {
+  (void)state;
+  static const struct kind kinds[] = {{.name = "list"}, {.name = "entries map"}, {.name = "x"}};
+  struct lines_result lines = {.all = {8, 2}, .kind = {{8, 2}, {1, 1}}};
+  struct sample s = {0};
+  double ignored;
+  assert_true(units_fill_lines(&lines, kinds, 3, &s));
+  near(get(&s, "shared-lines-%"), 25);
+  near(get(&s, "list:shared-lines-%"), 25);
+  near(get(&s, "entries-map:shared-lines-%"), 100);
+  assert_false(sample_get(&s, "x:shared-lines-%", &ignored));
+  sample_free(&s);
+
+  assert_true(units_fill_lines(&lines, kinds, 1, &s)); /* the one kind is all there is */
+  assert_int_equal(s.value_count, 1);
+  sample_free(&s);
+
+  lines = (struct lines_result){.lost = 0};
+  assert_true(units_fill_lines(&lines, kinds, 3, &s));
+  assert_non_null(text_of(s.missing, s.missing_count, "shared-lines-%"));
+  sample_free(&s);
+}
+
 /* 60 of 100 ops took 1 to 60 ns: the 30th, the 54th and the last; no hundred for a p99. */
 static void percentiles_are_of_the_timed_ops(void **state) {
   (void)state;
@@ -243,6 +267,7 @@ int main(void) {
       cmocka_unit_test(what_the_machine_lacks_is_missing_not_zero),
       cmocka_unit_test(frees_seen_before_their_allocs_are_no_negative_size),
       cmocka_unit_test(throttling_is_a_flag),
+      cmocka_unit_test(shared_lines_are_told_by_kind),
       cmocka_unit_test(percentiles_are_of_the_timed_ops),
   };
   return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -278,6 +278,26 @@ static void short_ops_are_timed_now_and_then(void **state) {
   sample_free(&s);
 }
 
+/* The pass comes after all readings: no count of the measured part has it. */
+static void shared_lines_are_looked_for_when_asked(void **state) {
+  (void)state;
+  struct cell cell = cell_of(2);
+  struct sample s;
+  double ignored;
+  measure(&cell, strategy_find("malloc"), &s);
+  assert_false(sample_get(&s, "shared-lines-%", &ignored));
+  sample_free(&s);
+
+  cell.lines = true;
+  measure(&cell, strategy_find("malloc"), &s);
+  double percent = get(&s, "shared-lines-%");
+  assert_true(percent >= 0 && percent <= 100);
+  assert_true(strtod(text_of(s.notes, s.note_count, "lines-seen"), NULL) >= 1);
+  assert_true(get(&s, "gets/op") == 1);
+  assert_true(get(&s, "allocs/op") == 2);
+  sample_free(&s);
+}
+
 /* What the worker writes, the runner reads: over the protocol and back. */
 static void the_sample_travels(void **state) {
   (void)state;
@@ -783,6 +803,7 @@ int main(void) {
       RESET(counts_are_exact_at_any_thread_count),
       RESET(a_pool_that_hits_allocates_nothing_for_gets),
       RESET(long_ops_are_all_timed),
+      RESET(shared_lines_are_looked_for_when_asked),
       RESET(short_ops_are_timed_now_and_then),
       RESET(the_sample_travels),
       RESET(a_warm_up_that_does_not_settle_is_flagged),
