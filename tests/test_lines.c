@@ -39,7 +39,7 @@ static const struct strategy fake = {
     .name = "fake", .get = fake_get, .put = fake_put, .drop = fake_drop};
 
 static const struct kind kinds[] = {{.name = "small", .size = 16},
-                                    {.name = "large", .size = 200},
+                                    {.name = "large", .size = 216},
                                     {.name = "huge", .size = 1 << 24}};
 enum { SMALL, LARGE, HUGE_ONE };
 
@@ -146,11 +146,11 @@ static void one_after_the_other_is_not_at_once(void **state) {
   assert_int_equal(book.drops, 1);
 }
 
-/* 200 B from byte 32 on cover lines 0 to 3; the last has 40 of them. */
+/* 216 B from byte 24 on cover lines 0 to 3; the last has 48 of them. */
 static void an_object_covers_all_its_lines(void **state) {
   (void)state;
   struct lines_result r;
-  here((struct step){GET, LARGE, LINE(0) + 32});
+  here((struct step){GET, LARGE, LINE(0) + 24});
   elsewhere((struct step){GET, SMALL, LINE(0)});
   elsewhere((struct step){GET, SMALL, LINE(3) + 48});
   elsewhere((struct step){GET, SMALL, LINE(4)});
@@ -170,6 +170,18 @@ static void a_put_frees_all_lines(void **state) {
     elsewhere((struct step){GET, SMALL, LINE(30 + i)});
   stop(&r);
   counts(&r.all, 4, 0);
+}
+
+/* 216 B from byte 48 on end with 8 B on line 4; another object comes and goes at its byte 48. */
+static void objects_of_a_line_are_told_apart(void **state) {
+  (void)state;
+  struct lines_result r;
+  here((struct step){GET, LARGE, LINE(0) + 48});
+  here((struct step){GET, SMALL, LINE(4) + 48});
+  here((struct step){PUT, SMALL, LINE(4) + 48});
+  elsewhere((struct step){GET, SMALL, LINE(4) + 16});
+  stop(&r);
+  counts(&r.all, 5, 1);
 }
 
 static void what_was_got_before_is_not_seen(void **state) {
@@ -207,6 +219,7 @@ int main(void) {
       WATCHED(one_after_the_other_is_not_at_once),
       WATCHED(an_object_covers_all_its_lines),
       WATCHED(a_put_frees_all_lines),
+      WATCHED(objects_of_a_line_are_told_apart),
       WATCHED(what_was_got_before_is_not_seen),
       WATCHED(no_get_no_line),
       WATCHED(what_finds_no_room_is_counted),
