@@ -214,6 +214,21 @@ static bool print_contention(const struct report *r, struct error *e) {
   return ok || error_set(e, EXIT_INPUT, "out of memory");
 }
 
+static bool print_latency(const struct report *r, struct error *e) {
+  struct grid g;
+  if (!report_has_latency(r))
+    return true;
+  bool ok = report_latency(r, false, &g);
+  if (ok) {
+    printf("how long single ops take at %u threads (medians of each sample's percentiles)%s\n",
+           r->data.headline, report_latency_remark(r));
+    grid_print(&g, "  ", stdout);
+    putchar('\n');
+  }
+  grid_free(&g);
+  return ok || error_set(e, EXIT_INPUT, "out of memory");
+}
+
 static void print_files(const struct report *r, bool plots) {
   const char *folder = r->data.folder;
   printf("files in %s\n"
@@ -247,7 +262,7 @@ static bool tables(const struct report *r, struct error *e) {
 
 static bool make(const struct report *r, const struct report_options *o, struct error *e) {
   if (!o->plots_only) {
-    if (!tables(r, e) || !print_contention(r, e))
+    if (!tables(r, e) || !print_contention(r, e) || !print_latency(r, e))
       return false;
     print_list(r, "findings", report_findings);
     print_list(r, "not decided", report_undecided);

@@ -55,6 +55,14 @@ void report_time(double seconds, char *text, size_t size);
 /* --- report_contention.c: medians of what is known per (case, strategy). false without memory. */
 bool report_contention(const struct report *r, bool markdown, struct grid *g);
 
+/* Percentiles of single ops, and shared cache lines; runs of old have none. */
+bool report_has_latency(const struct report *r);
+bool report_latency(const struct report *r, bool markdown, struct grid *g);
+
+/* What to know of percentiles, "" or with a blank before it: whose time slices the tail is made of.
+ */
+const char *report_latency_remark(const struct report *r);
+
 /*
  * --- report_review.c: review.md. `table` is poolcmp's markdown of ns/op; `preset` the published
  * comparison's own layout, NULL without one. false without memory.

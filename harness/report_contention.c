@@ -1,7 +1,7 @@
 /*
- * The short contention table of a report: what each strategy costs and waits for, per op, at the
- * headline thread count. Medians over the samples; shows what was measured and leaves out the
- * columns that this run has no value for.
+ * The figures of a report at the headline thread count: what each strategy costs and waits for,
+ * per op, and how long single ops took. Medians over the samples; shows what was measured and
+ * leaves out the columns that this run has no value for.
  */
 #include "harness/report.h"
 
@@ -14,7 +14,7 @@ struct figure {
   bool hide_zero; /* leave the column out when it is 0 everywhere */
 };
 
-static const struct figure figures[] = {
+static const struct figure contention_figures[] = {
     {"cpu-ns/op", NULL, "CPU", GRID_NS, false},
     {"blocked-ns/op", NULL, "blocked", GRID_NS, false},
     {"runqueue-ns/op", NULL, "run queue", GRID_NS, false},
@@ -27,7 +27,28 @@ static const struct figure figures[] = {
     {"pooled-B", NULL, "pooled", GRID_BYTES, true},
     {"rss-peak-B", NULL, "RSS peak", GRID_BYTES, false},
 };
-enum { FIGURES = sizeof figures / sizeof figures[0] };
+
+static const struct figure latency_figures[] = {
+    {"p50-ns", NULL, "p50", GRID_NS, false},
+    {"p90-ns", NULL, "p90", GRID_NS, false},
+    {"p99-ns", NULL, "p99", GRID_NS, false},
+    {"p999-ns", NULL, "p99.9", GRID_NS, false},
+    {"max-ns", NULL, "longest", GRID_NS, false},
+    {"timed-%", NULL, "ops timed", GRID_PERCENT, false},
+    {"shared-lines-%", NULL, "shared lines", GRID_PERCENT, true},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+enum { MOST_FIGURES = 16 };
+_Static_assert(COUNT(contention_figures) <= MOST_FIGURES, "a table has room for its columns");
+_Static_assert(COUNT(latency_figures) <= MOST_FIGURES, "a table has room for its columns");
+
+/* A table in the making. */
+struct figures {
+  const struct figure *list;
+  size_t count;
+  bool shown[MOST_FIGURES];
+};
 
 /* NAN when the cell does not have the figure. */
 static double figure_of(const struct rundata *d, const struct rundata_cell *c,
@@ -49,15 +70,15 @@ static bool is_shown(const struct rundata *d, const struct figure *f) {
   return false;
 }
 
-static bool add_row(const struct rundata *d, const struct rundata_cell *c, const bool *shown,
+static bool add_row(const struct rundata *d, const struct rundata_cell *c, const struct figures *t,
                     struct grid *g) {
-  for (size_t f = 0; f < FIGURES; f++) {
-    if (!shown[f])
+  for (size_t f = 0; f < t->count; f++) {
+    if (!t->shown[f])
       continue;
     char text[GRID_VALUE] = "-";
-    double v = figure_of(d, c, &figures[f]);
+    double v = figure_of(d, c, &t->list[f]);
     if (!isnan(v))
-      grid_value(figures[f].kind, v, text);
+      grid_value(t->list[f].kind, v, text);
     if (!grid_add(g, "%s", text))
       return false;
   }
@@ -65,7 +86,7 @@ static bool add_row(const struct rundata *d, const struct rundata_cell *c, const
 }
 
 /* A terminal gets the case on a line of its own: the table stays narrow. */
-static bool add_case(const struct report *r, size_t row, bool markdown, const bool *shown,
+static bool add_case(const struct report *r, size_t row, bool markdown, const struct figures *t,
                      size_t columns, struct grid *g) {
   const struct rundata *d = &r->data;
   bool named = false;
@@ -84,23 +105,36 @@ static bool add_case(const struct report *r, size_t row, bool markdown, const bo
       return false;
     named = true;
     if (!grid_add(g, "%s%s", markdown ? "" : "  ", d->columns.names[column]) ||
-        !add_row(d, c, shown, g))
+        !add_row(d, c, t, g))
       return false;
   }
   return true;
 }
 
-bool report_contention(const struct report *r, bool markdown, struct grid *g) {
-  bool shown[FIGURES];
+static bool make_table(const struct report *r, const struct figure *list, size_t count,
+                       bool markdown, struct grid *g) {
+  struct figures t = {.list = list, .count = count};
   size_t columns = markdown ? 2 : 1;
-  for (size_t f = 0; f < FIGURES; f++)
-    columns += shown[f] = is_shown(&r->data, &figures[f]);
+  for (size_t f = 0; f < count; f++)
+    columns += t.shown[f] = is_shown(&r->data, &list[f]);
   grid_init(g, columns, markdown ? 2 : 1);
   bool ok = !markdown || grid_add(g, "case");
   ok = ok && grid_add(g, "%s", markdown ? "strategy" : "");
-  for (size_t f = 0; ok && f < FIGURES; f++)
-    ok = !shown[f] || grid_add(g, "%s", figures[f].head);
+  for (size_t f = 0; ok && f < count; f++)
+    ok = !t.shown[f] || grid_add(g, "%s", list[f].head);
   for (size_t row = 0; ok && row < r->data.rows.count; row++)
-    ok = add_case(r, row, markdown, shown, columns, g);
+    ok = add_case(r, row, markdown, &t, columns, g);
   return ok;
+}
+
+bool report_contention(const struct report *r, bool markdown, struct grid *g) {
+  return make_table(r, contention_figures, COUNT(contention_figures), markdown, g);
+}
+
+bool report_latency(const struct report *r, bool markdown, struct grid *g) {
+  return make_table(r, latency_figures, COUNT(latency_figures), markdown, g);
+}
+
+bool report_has_latency(const struct report *r) {
+  return is_shown(&r->data, &latency_figures[0]);
 }

@@ -98,6 +98,44 @@ static bool write_curves(const struct report *r, struct error *e) {
   return finish(f, "curves.tsv", e);
 }
 
+/* The units of percentiles, and the share of ops that took no longer. */
+static const struct {
+  const char *unit, *share;
+} percentiles[] = {{"p50-ns", "0.5"}, {"p90-ns", "0.9"}, {"p99-ns", "0.99"}, {"p999-ns", "0.999"}};
+
+static void write_percentile(const struct report *r, const struct rundata_cell *c, const char *unit,
+                             const char *share, FILE *f) {
+  const struct rundata_values *v = rundata_unit(&r->data, c, unit);
+  if (!v || v->n == 0)
+    return;
+  struct stats_ranks ranks = stats_median_ranks(v->n, r->verdicts.confidence);
+  fprintf(f, "%s\t%s\t%s\t%.9g", r->data.rows.names[c->row], r->data.columns.names[c->column],
+          share, stats_median(v->sorted, v->n));
+  write_bound(f, ranks.lo >= 1 ? v->sorted[ranks.lo - 1] : -INFINITY);
+  write_bound(f, ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : INFINITY);
+  fputc('\n', f);
+}
+
+static bool write_latency(const struct report *r, struct error *e) {
+  const struct rundata *d = &r->data;
+  FILE *f = create(r, "latency.tsv", e);
+  if (!f)
+    return false;
+  fprintf(f,
+          "# Percentiles of single ops at %u threads: median over the samples and its %.0f %% "
+          "interval.\n",
+          d->headline, 100 * r->verdicts.confidence);
+  write_notes(r, f);
+  fputs("# columns\tcase\tseries\tshare of ops\tns\tlow\thigh\n", f);
+  for (size_t row = 0; row < d->rows.count; row++)
+    for (size_t column = 0; column < d->columns.count; column++) {
+      const struct rundata_cell *c = rundata_headline(d, row, column);
+      for (size_t p = 0; c && p < sizeof percentiles / sizeof percentiles[0]; p++)
+        write_percentile(r, c, percentiles[p].unit, percentiles[p].share, f);
+    }
+  return finish(f, "latency.tsv", e);
+}
+
 static const char *verdict_word(enum verdict v) {
   static const char *const words[] = {[VERDICT_NONE] = "undecided",
                                       [VERDICT_SAME] = "same",
@@ -215,7 +253,7 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
     return error_set(e, EXIT_INPUT, "%s: the path is too long", r->data.folder);
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return error_errno(e, EXIT_INPUT, "%s", folder);
-  if (!write_curves(r, e) || !write_deltas(r, e))
+  if (!write_curves(r, e) || !write_deltas(r, e) || !write_latency(r, e))
     return false;
   if (!find_scripts(&scripts)) {
     fprintf(say, "no plots: the scripts in plots/ are not beside this program; POOLBENCH_PLOTS "
@@ -230,6 +268,7 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
       {"throughput", "curves.tsv", "every case has one thread count, so no curve", curves > 0},
       {"time", "curves.tsv", "the same", curves > 0},
       {"delta", "delta.tsv", "nothing to compare", r->verdicts.counts[VERDICT_NS] > 0},
+      {"latency", "latency.tsv", "no op was timed by itself", report_has_latency(r)},
   };
   for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
     if (!plots[i].wanted) {

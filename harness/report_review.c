@@ -121,6 +121,18 @@ static bool contention_table(const struct report *r, struct grid *g) {
   return report_contention(r, true, g);
 }
 
+static bool latency_table(const struct report *r, struct grid *g) {
+  return report_latency(r, true, g);
+}
+
+static bool latency_section(const struct report *r, FILE *out) {
+  if (!report_has_latency(r))
+    return true;
+  fprintf(out, "How long single ops take (medians of each sample's percentiles)%s\n\n",
+          report_latency_remark(r));
+  return grid_section(r, "", latency_table, out);
+}
+
 /* What poolcmp made. */
 struct tables {
   const char *time, *preset;
@@ -139,10 +151,11 @@ static bool write_tables(const struct report *r, const struct tables *t, int lev
   fprintf(out, "%s\n", t->time);
   return grid_section(r, "", memory_table, out) &&
          (level >= WITHOUT_CONTENTION ||
-          grid_section(r,
-                       "Where the time goes, per op (medians; CPU, blocked and run queue are sums "
-                       "over the threads)\n\n",
-                       contention_table, out));
+          (grid_section(r,
+                        "Where the time goes, per op (medians; CPU, blocked and run queue are sums "
+                        "over the threads)\n\n",
+                        contention_table, out) &&
+           latency_section(r, out)));
 }
 
 static bool write_review(const struct report *r, const struct tables *t, int level, FILE *out) {

@@ -270,3 +270,9 @@ void report_caption(const struct report *r, char *text, size_t size) {
   add(text, size, when);
   add(text, size, id);
 }
+
+const char *report_latency_remark(const struct report *r) {
+  return r->facts.cpus > 0 && r->data.headline > r->facts.cpus
+             ? "; with more threads than CPUs the tail is made of the scheduler's time slices"
+             : "";
+}

@@ -95,6 +95,10 @@ static void write_sample(FILE *f, const char *row, const char *strategy, int thr
   if (every_unit)
     fprintf(f, "\t%.6g cpu-ns/op\t%d lockacq/op\t%d contended/op\t%d lockwait-ns/op\t%d pooled-B",
             1.9 * ns, locked ? 40 : 0, locked ? 10 : 0, locked ? 1500 : 0, pool ? 2048 : 0);
+  if (every_unit)
+    fprintf(f, "\t%.9g p50-ns\t%.9g p99-ns\t2.5 timed-%%", 0.45 * ns, 7 * ns);
+  if (every_unit && round <= 3)
+    fprintf(f, "\t%d shared-lines-%%", locked ? 12 : 0);
   fputc('\n', f);
 }
 
@@ -164,7 +168,7 @@ static void cells_are_found_by_row_column_and_threads(void **state) {
   assert_true(fabs(median - 1002.5) < 1e-6);
   assert_true(rundata_headline(d, 0, 0) == rundata_cell(d, 0, 0, 4));
   assert_null(rundata_cell(d, 0, 0, 2));
-  assert_false(rundata_median(d, rundata_cell(d, 0, 0, 4), "p99-ns", &median));
+  assert_false(rundata_median(d, rundata_cell(d, 0, 0, 4), "p999-ns", &median));
   report_free(&r);
 }
 
@@ -335,6 +339,30 @@ static void the_contention_table_shows_what_exists(void **state) {
   report_free(&r);
 }
 
+/* The median of the noise is 1.0025: p50 is 0.45 and p99 seven times of 1002.5 ns under malloc. */
+static void the_latency_table_shows_percentiles(void **state) {
+  struct place *p = *state;
+  struct report r;
+  load(&r, p);
+  struct grid g;
+  assert_true(report_has_latency(&r));
+  assert_true(report_latency(&r, false, &g));
+  size_t size;
+  FILE *memory = open_memstream(&p->text, &size);
+  grid_print(&g, "", memory);
+  fclose(memory);
+  assert_holds(p->text, "             p50     p99  ops timed  shared lines\n"
+                        "Case/a\n"
+                        "  malloc   451ns  7.02µs      2.50%             0\n"
+                        "  fast     226ns  3.51µs      2.50%             0\n"
+                        "  slow     902ns  14.0µs      2.50%         12.0%\n");
+  assert_holds(report_latency_remark(&r), "scheduler"); /* 4 threads on 2 CPUs */
+  r.facts.cpus = 4;
+  assert_string_equal(report_latency_remark(&r), "");
+  grid_free(&g);
+  report_free(&r);
+}
+
 static void values_have_three_digits_and_a_prefix(void **state) {
   (void)state;
   static const struct {
@@ -432,6 +460,10 @@ static void plot_data_holds_medians_and_ratios_with_intervals(void **state) {
                      "# base\tmalloc\n# series\tmalloc\n# series\tfast\n# series\tslow\n");
   /* n = 8: 1st to 7th of {980 .. 1020}; binomial(8, 1/2) leaves (1 + 9) / 256 outside, 3.9 %. */
   assert_holds(text, "Case/a\tmalloc\t4\t1002.5\t980\t1015\t8\n");
+  text = read_file(p, "plots/latency.tsv");
+  assert_holds(text, "Case/a\tmalloc\t0.5\t451.125\t441\t456.75\n");
+  assert_holds(text, "Case/a\tmalloc\t0.99\t7017.5\t6860\t7105\n");
+  assert_null(strstr(text, "\t0.9\t"));
   text = read_file(p, "plots/delta.tsv");
   /* Half of malloc's; no pair of samples is further off than the extremes of the noise. */
   const char *row = strstr(text, "Case/a\tfast\t");
@@ -458,8 +490,8 @@ static void pictures_are_drawn_when_gnuplot_is_there(void **state) {
   int status = report(p, "--plots-only");
   unsetenv("POOLBENCH_PLOTS");
   assert_int_equal(status, EXIT_DONE);
-  static const char *const names[] = {"throughput", "time", "delta"};
-  for (size_t i = 0; i < 3; i++) {
+  static const char *const names[] = {"throughput", "time", "delta", "latency"};
+  for (size_t i = 0; i < 4; i++) {
     char name[64];
     snprintf(name, sizeof name, "plots/%s.svg", names[i]);
     const char *svg = read_file(p, name);
@@ -523,6 +555,7 @@ int main(void) {
       PLACE(too_few_rounds_for_the_family_are_said),
       WITH_RUN(caveats_name_everything_that_casts_doubt),
       WITH_RUN(the_contention_table_shows_what_exists),
+      WITH_RUN(the_latency_table_shows_percentiles),
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
       WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
