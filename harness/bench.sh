@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The figures that poolbench must reach, measured and judged.
 #   harness/bench.sh [BUILD]      (make bench)
-#   PARTS="empty pair scaling compare accuracy share" ROUNDS=7: what to measure, how often
+#   PARTS="empty pair scaling compare accuracy latency share" ROUNDS=7: what to measure, how often
 # Drives `poolbench worker` itself, a process a sample, and one short `poolbench run`. Figures in
 # ns are the best of five processes; ratios are medians over interleaved rounds, so that drift
 # hits both sides. Only a machine with nothing else to do gives figures worth reading.
@@ -30,13 +30,14 @@ allowed_cpus() {
 }
 mapfile -t cpus < <(allowed_cpus | head -n 2)
 
+switches=() # of the worker, for one measurement
 # measure FILE CASE STRATEGY THREADS [LIBRARY]: a sample on the first two CPUs; 1: it failed.
 measure() {
   local file=$1 name=$2 strategy=$3 threads=$4 library=${5:-} map="" i
   for ((i = 0; i < threads; i++)); do map+=${map:+,}${cpus[i % ${#cpus[@]}]}; done
   LD_PRELOAD=$library "$poolbench" worker --case "$name" --strategy "$strategy" \
     --threads "$threads" --cpu-map "$map" --window "$window" --limit 60000000000 \
-    --counters "" --fd 3 3>"$file" 2>"$tmp/stderr"
+    --counters "" "${switches[@]}" --fd 3 3>"$file" 2>"$tmp/stderr"
   if [[ $(tail -n 1 "$file") != end ]] || grep -q '^\(error\|bound\) ' "$file"; then
     grep '^\(error\|bound\) ' "$file" >"$tmp/why" || cp "$tmp/stderr" "$tmp/why"
     return 1
@@ -216,6 +217,27 @@ bench_accuracy() {
   done
 }
 
+# What timing single ops costs: both ways in turns, of each the least CPU time an op took.
+bench_latency() {
+  local name i timed untimed
+  heading "price of timing single ops, in % of cpu-ns/op (one thread)"
+  for name in Micro/pair/64B Compare/Pod/structured; do
+    : >"$tmp/timed" && : >"$tmp/untimed"
+    for ((i = 0; i < rounds; i++)); do
+      measure "$tmp/sample" "$name" per-thread 1 || break
+      unit "$tmp/sample" cpu-ns/op >>"$tmp/timed"
+      switches=(--no-latency)
+      measure "$tmp/sample" "$name" per-thread 1 || break
+      unit "$tmp/sample" cpu-ns/op >>"$tmp/untimed"
+      switches=()
+    done
+    switches=()
+    if ((i < rounds)); then not_measured "$name"; continue; fi
+    timed=$(sort -g "$tmp/timed" | head -n 1) untimed=$(sort -g "$tmp/untimed" | head -n 1)
+    row "$name" "$(calc "100 * ($timed / $untimed - 1)")" "<=" 1
+  done
+}
+
 # What a run spends its time on, by its own account.
 bench_share() {
   local share
@@ -231,15 +253,16 @@ bench_share() {
   row "warm-up" "$(calc "100 * $share")" "<=" 30
 }
 
-for part in ${PARTS:-empty pair scaling compare accuracy share}; do
+for part in ${PARTS:-empty pair scaling compare accuracy latency share}; do
   case $part in
     empty) bench_empty ;;
     pair) bench_pair ;;
     scaling) bench_scaling ;;
     compare) bench_compare ;;
     accuracy) bench_accuracy ;;
+    latency) bench_latency ;;
     share) bench_share ;;
-    *) echo "bench: no part $part; PARTS are empty pair scaling compare accuracy share" >&2; exit 2 ;;
+    *) echo "bench: no part $part; PARTS are empty pair scaling compare accuracy latency share" >&2; exit 2 ;;
   esac
 done
 exit $missed
