@@ -7,6 +7,7 @@
 #include "harness/probe.h"
 #include "harness/report.h"
 #include "harness/run.h"
+#include "harness/scaling.h"
 #include "harness/suggest.h"
 #include "harness/version.h"
 
@@ -22,6 +23,7 @@ static const struct command commands[] = {
     {"run", run_main, "measure strategies on workloads; writes results/<time>-<host>/"},
     {"list", list_main, "what can be measured here: cases, strategies, allocators, counters"},
     {"report", report_main, "tables, review comment and plots of a finished run"},
+    {"scaling", scaling_main, "how strategies scale, and what more CPUs would bring"},
     {"worker", worker_main, NULL},
     {"probe", probe_main, NULL},
 };

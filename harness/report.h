@@ -76,4 +76,11 @@ bool report_review(const struct report *r, const char *table, const char *preset
  */
 bool report_plots(const struct report *r, FILE *say, struct error *e);
 
+/*
+ * One plot of another command: folder/plots/NAME.tsv, which opens with the notes that
+ * plots/common.gp reads and goes on with what `write` writes, and its pictures by plots/NAME.gp.
+ */
+bool report_plot(const struct report *r, const char *name, void (*write)(const void *, FILE *),
+                 const void *context, FILE *say, struct error *e);
+
 #endif

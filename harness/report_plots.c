@@ -290,3 +290,27 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
     link_latest(r, scripts.folder);
   return true;
 }
+
+bool report_plot(const struct report *r, const char *name, void (*write)(const void *, FILE *),
+                 const void *context, FILE *say, struct error *e) {
+  char folder[PATH_ROOM], data[100];
+  struct scripts scripts;
+  snprintf(folder, sizeof folder, "%s/plots", r->data.folder);
+  snprintf(data, sizeof data, "%.90s.tsv", name);
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+    return error_errno(e, EXIT_INPUT, "%s", folder);
+  FILE *f = create(r, data, e);
+  if (!f)
+    return false;
+  write_notes(r, f);
+  write(context, f);
+  if (!finish(f, data, e))
+    return false;
+  enum gnuplot_result result = GNUPLOT_MISSING;
+  if (find_scripts(&scripts))
+    result = draw(r, &scripts, name, data, e);
+  if (result == GNUPLOT_MISSING)
+    fprintf(say, "no picture of plots/%s: gnuplot, or the scripts in plots/, are not there\n",
+            data);
+  return result != GNUPLOT_FAILED;
+}

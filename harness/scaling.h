@@ -3,7 +3,7 @@
  * strategy, with intervals from resampled rounds.
  *
  * scaling.c goes from the run's samples to figures, scaling_text.c from figures to tables and
- * sentences, scaling_record.c keeps forecasts in run.json and scores them, scaling_main.c is the
+ * sentences, scaling_record.c keeps forecasts in run.json and scores them, scaling_cli.c is the
  * command. The formulas are in usl.h, lockmodel.h and forecast.h. Rates are in ops/ns unless a name
  * says otherwise. Only points with a core for every thread enter a model; the others are shown.
  */
@@ -123,7 +123,7 @@ bool scaling_record(const struct scaling *s, unsigned threads, struct error *e);
 bool scaling_score(const struct rundata *run, const struct rundata *other, FILE *out,
                    struct error *e);
 
-/* --- scaling_main.c: main of `poolbench scaling`. */
+/* --- scaling_cli.c: main of `poolbench scaling`. */
 int scaling_main(int argc, char **argv);
 
 #endif

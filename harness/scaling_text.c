@@ -113,7 +113,7 @@ static bool table_print(struct table *t, const char *title, const char *note, FI
   if (t->ok && t->any) {
     fprintf(out, "%s\n", title);
     grid_print(&t->grid, "  ", out);
-    fprintf(out, "%s%s\n", note, *note ? "\n" : "");
+    fprintf(out, "%s\n", note);
   }
   bool ok = t->ok;
   grid_free(&t->grid);
@@ -393,7 +393,7 @@ static bool add_forecast(struct table *t, const struct scaling_curve *c, unsigne
   double one = c->all.pair.one > 0 ? 1 / c->all.pair.one : c->all.usl.lambda;
   snprintf(text, sizeof text, "%s to %s", rate_text(f->low, low), rate_text(f->high, high));
   table_text(t, text);
-  snprintf(text, sizeof text, "%.1f to %.1f", f->low / one, f->high / one);
+  snprintf(text, sizeof text, "%.3g to %.3g", f->low / one, f->high / one);
   table_text(t, text);
   table_text(t, f->model == SCALING_USL ? "law"
                 : c->all.parts.has_lock ? "lock + two points"
