@@ -7,54 +7,87 @@
 #include "harness/units.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#define NAME_MAX_BYTES 128
+#define UNIT_SIZE (SERIES_PHASE_SIZE + 24)
 
-/* "idle 5 s" and "rss-B" give "idle-5-s:rss-B". */
-static void unit_name(char name[NAME_MAX_BYTES], const char *phase, const char *unit) {
-  snprintf(name, NAME_MAX_BYTES, "%s:%s", phase, unit);
-  for (char *c = name; *c; c++)
-    if (*c == ' ')
-      *c = '-';
-}
-
-static void add(struct series *s, const char *phase, const char *unit, double value) {
-  char name[NAME_MAX_BYTES];
-  double before;
-  unit_name(name, phase, unit);
-  if (s->failed)
-    return;
-  s->failed = sample_get(s->sample, name, &before) || !sample_add(s->sample, name, value);
-  if (s->failed)
-    sample_set_error(s->sample, "series: cannot add %s: twice, or out of memory", name);
-}
-
-/* All readings come before the first sample_add, which allocates. */
 void series_mark_add(void *context, const struct series_mark *mark) {
   struct series *s = context;
   struct heap_counts counts;
   struct pool_held held;
-  char why[160], name[NAME_MAX_BYTES];
-  uint64_t now = clock_wall_ns(), rss = 0, bytes = 0;
+  if (s->count == SERIES_MAX_MARKS) {
+    s->too_many = true;
+    return;
+  }
+  struct series_point *p = &s->points[s->count++];
+  p->time_ns = clock_wall_ns() - s->start_ns;
   heap_total(&counts);
-  uint64_t live = heap_live(&counts);
   s->strategy->held(s->pool, &held);
-  bool has_rss = os_rss_now("", &rss);
-  bool has_bytes = allocator_system_bytes(s->allocator, &bytes, why, sizeof why);
-  add(s, mark->phase, "time-ns", (double)(now - s->start_ns));
-  add(s, mark->phase, "live-B", (double)live);
-  add(s, mark->phase, "pooled-B", (double)held.bytes);
-  if (has_bytes)
-    add(s, mark->phase, "heap-held-B", bytes > live ? (double)(bytes - live) : 0);
-  if (has_rss)
-    add(s, mark->phase, "rss-B", (double)rss);
-  if (mark->ops > 0)
-    add(s, mark->phase, "ns/op", (double)mark->busy_ns / (double)mark->ops);
-  if (mark->stall_ns > 0)
-    add(s, mark->phase, "stall-ns", (double)mark->stall_ns);
-  if (mark->owners > 0)
-    add(s, mark->phase, "B/owner", (double)live / (double)mark->owners);
-  unit_name(name, mark->phase, "heap-held-B");
-  if (!has_bytes && !s->failed)
-    s->failed = !sample_add_missing(s->sample, name, why);
+  p->live = heap_live(&counts);
+  p->pooled = held.bytes;
+  p->has_rss = os_rss_now("", &p->rss);
+  p->has_system =
+      allocator_system_bytes(s->allocator, &p->system, s->why_no_system, sizeof s->why_no_system);
+  p->mark = *mark;
+  snprintf(p->phase, sizeof p->phase, "%s", mark->phase);
+  for (char *c = p->phase; *c; c++)
+    if (*c == ' ')
+      *c = '-';
+}
+
+static bool add(struct sample *sample, const struct series_point *p, const char *unit,
+                double value) {
+  char name[UNIT_SIZE];
+  snprintf(name, sizeof name, "%s:%s", p->phase, unit);
+  return sample_add(sample, name, value);
+}
+
+/* heap-held-B, or why there is none. */
+static bool add_heap_held(struct sample *sample, const struct series *s,
+                          const struct series_point *p) {
+  char name[UNIT_SIZE];
+  if (p->has_system)
+    return add(sample, p, "heap-held-B", p->system > p->live ? (double)(p->system - p->live) : 0);
+  snprintf(name, sizeof name, "%s:heap-held-B", p->phase);
+  return sample_add_missing(sample, name, s->why_no_system);
+}
+
+static bool fill_point(struct sample *sample, const struct series *s,
+                       const struct series_point *p) {
+  const struct series_mark *m = &p->mark;
+  bool ok = add(sample, p, "time-ns", (double)p->time_ns) &&
+            add(sample, p, "live-B", (double)p->live) &&
+            add(sample, p, "pooled-B", (double)p->pooled) && add_heap_held(sample, s, p);
+  if (p->has_rss)
+    ok = ok && add(sample, p, "rss-B", (double)p->rss);
+  if (m->ops > 0 && m->busy_ns > 0)
+    ok = ok && add(sample, p, "ns/op", (double)m->busy_ns / (double)m->ops);
+  if (m->stall_ns > 0)
+    ok = ok && add(sample, p, "stall-ns", (double)m->stall_ns);
+  if (m->owners > 0)
+    ok = ok && add(sample, p, "B/owner", (double)p->live / (double)m->owners);
+  return ok;
+}
+
+static const char *marked_twice(const struct series *s) {
+  for (size_t i = 0; i < s->count; i++)
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(s->points[i].phase, s->points[k].phase) == 0)
+        return s->points[i].phase;
+  return NULL;
+}
+
+bool series_fill(const struct series *s, struct sample *sample) {
+  const char *twice = marked_twice(s);
+  if (twice || s->too_many) {
+    if (twice)
+      sample_set_error(sample, "series: phase %s was marked twice", twice);
+    else
+      sample_set_error(sample, "series: more than %d marks", SERIES_MAX_MARKS);
+    return true;
+  }
+  for (size_t i = 0; i < s->count; i++)
+    if (!fill_point(sample, s, &s->points[i]))
+      return false;
+  return true;
 }

@@ -15,27 +15,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SERIES_MAX_MARKS 32
+#define SERIES_PHASE_SIZE 40
+
+/* What was read at a mark; a copy of the workload's mark with it. */
+struct series_point {
+  char phase[SERIES_PHASE_SIZE];
+  uint64_t time_ns; /* since the series began */
+  uint64_t live, pooled, system, rss;
+  bool has_system, has_rss;
+  struct series_mark mark; /* its phase is not kept: use the one above */
+};
+
 /*
- * The units of a mark:
+ * Marks are kept here, not in the sample, until the series is over: what malloc gave for them in
+ * between would lie above the workload's objects and keep their memory from going back.
+ */
+struct series {
+  const struct strategy *strategy;
+  struct pool *pool;
+  const struct allocator *allocator;
+  uint64_t start_ns; /* CLOCK_MONOTONIC */
+  size_t count;
+  bool too_many;
+  char why_no_system[160];
+  struct series_point points[SERIES_MAX_MARKS];
+};
+
+/* A series_emit whose context is a struct series. Takes no memory. */
+void series_mark_add(void *context, const struct series_mark *mark);
+
+/*
+ * Adds the units of every mark to the sample:
  *   time-ns       since the series began
  *   live-B        allocated and not freed, objects held by the strategy included
  *   pooled-B      held by the strategy for later gets
  *   heap-held-B   held by the allocator beyond the live bytes; missing where it does not tell
  *   rss-B         resident set
- *   ns/op         busy time of the phase / its ops, where it has ops
+ *   ns/op         busy time of the phase / its ops, where it has ops and their time
  *   stall-ns      the longest that one thread was held up, where the phase has a stall
  *   B/owner       live bytes / owners, where owners exist
+ * A phase that was marked twice, or too many of them, is an error of the sample. false: no memory.
  */
-struct series {
-  struct sample *sample;
-  const struct strategy *strategy;
-  struct pool *pool;
-  const struct allocator *allocator;
-  uint64_t start_ns; /* CLOCK_MONOTONIC */
-  bool failed;       /* out of memory, or the same phase twice; sample->error says which */
-};
-
-/* A series_emit whose context is a struct series. */
-void series_mark_add(void *context, const struct series_mark *mark);
+bool series_fill(const struct series *s, struct sample *sample);
 
 #endif

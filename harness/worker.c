@@ -72,7 +72,6 @@ struct worker {
   struct measurement m;
   struct histogram latency; /* of all threads */
   struct series series;
-  struct sample marks; /* of the series, while it runs */
 };
 
 static void out_of_memory(struct worker *w) {
@@ -635,30 +634,21 @@ static bool open_all(struct worker *w) {
   return open_workload(w) && open_pool(w) && open_counters(w) && open_seats(w) && start_team(w);
 }
 
-/*
- * Once, by all threads together; the workload marks its moments. The marks have a sample of their
- * own until the threads are done: after a deadline thread 0 may still be adding to it.
- */
+/* Once, by all threads together; the workload marks its moments. */
 static void run_series(struct worker *w) {
   struct team_phase once = {.each = 1, .deadline_ns = w->deadline_ns};
   struct team_result result;
-  struct sample *marks = &w->marks;
-  w->series =
-      (struct series){marks, w->target.strategy, w->pool, &w->allocator, clock_wall_ns(), false};
+  w->series = (struct series){.strategy = w->target.strategy,
+                              .pool = w->pool,
+                              .allocator = &w->allocator,
+                              .start_ns = clock_wall_ns()};
+  /* After a deadline thread 0 may still be marking: then nothing is read. */
   if (!run(w, &once, &result))
     return;
-  bool ok = true;
-  if (marks->error)
-    sample_set_error(w->sample, "%s", marks->error);
-  for (size_t i = 0; i < marks->value_count && ok; i++)
-    ok = sample_add(w->sample, marks->values[i].name, marks->values[i].value);
-  for (size_t i = 0; i < marks->missing_count && ok; i++)
-    ok = sample_add_missing(w->sample, marks->missing[i].name, marks->missing[i].text);
-  if (!ok)
-    out_of_memory(w);
-  sample_free(marks);
   w->sample->ops = 1;
   note_number(w, NOTE_MEASURED, result.elapsed_ns);
+  if (!series_fill(&w->series, w->sample))
+    out_of_memory(w);
 }
 
 static void measure_all(struct worker *w) {
