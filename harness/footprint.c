@@ -5,6 +5,7 @@
  * new allocator is one line in `known` and, if it tells, two small functions.
  */
 #include "harness/footprint.h"
+#include "harness/heap.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -100,6 +101,49 @@ static bool bytes_mimalloc(uint64_t *bytes) {
   return commit != 0;
 }
 
+/* ---- giving back ---- */
+
+static bool release_glibc(void) {
+  malloc_trim(0); /* every arena; a thread's own cache of a few chunks a size stays */
+  return true;
+}
+
+static bool release_jemalloc(void) {
+  int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+  if (!LOOK_UP(mallctl, "mallctl"))
+    return false;
+  mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+  return mallctl("arena.4096.purge", NULL, NULL, NULL, 0) == 0; /* MALLCTL_ARENAS_ALL */
+}
+
+static bool release_gperftools(void) {
+  void (*idle)(void), (*release)(void);
+  if (!LOOK_UP(idle, "MallocExtension_MarkThreadIdle") ||
+      !LOOK_UP(release, "MallocExtension_ReleaseFreeMemory"))
+    return false;
+  idle(); /* flushes the thread's cache; the next allocation makes a new one */
+  release();
+  return true;
+}
+
+static bool release_mimalloc(void) {
+  void (*collect)(bool force);
+  if (!LOOK_UP(collect, "mi_collect"))
+    return false;
+  collect(true);
+  return true;
+}
+
+static bool release_tbbmalloc(void) {
+  int (*command)(int what, void *unused);
+  enum { CLEAN_ALL_BUFFERS, CLEAN_THREAD_BUFFERS }; /* tbb/scalable_allocator.h */
+  if (!LOOK_UP(command, "scalable_allocation_command"))
+    return false;
+  command(CLEAN_THREAD_BUFFERS, NULL);
+  command(CLEAN_ALL_BUFFERS, NULL);
+  return true;
+}
+
 /* ---- the allocators we know ---- */
 
 static const struct known {
@@ -107,16 +151,17 @@ static const struct known {
   const char *mark; /* part of the file's name */
   void (*version)(struct allocator *a);
   bool (*system_bytes)(uint64_t *bytes);
+  bool (*release)(void);
 } known[] = {
-    {"jemalloc", "jemalloc", version_jemalloc, bytes_jemalloc},
-    {"gperftools", "tcmalloc", version_gperftools, bytes_gperftools},
-    {"mimalloc", "mimalloc", version_mimalloc, bytes_mimalloc},
-    {"tbbmalloc", "tbbmalloc", version_of_file, NULL},
-    {"sanitizer", "libasan", version_of_file, NULL},
-    {"sanitizer", "libtsan", version_of_file, NULL},
-    {"sanitizer", "libclang_rt", version_of_file, NULL},
-    {"valgrind", "vgpreload", version_of_file, NULL},
-    {"glibc", "libc.so.", version_glibc, bytes_glibc},
+    {"jemalloc", "jemalloc", version_jemalloc, bytes_jemalloc, release_jemalloc},
+    {"gperftools", "tcmalloc", version_gperftools, bytes_gperftools, release_gperftools},
+    {"mimalloc", "mimalloc", version_mimalloc, bytes_mimalloc, release_mimalloc},
+    {"tbbmalloc", "tbbmalloc", version_of_file, NULL, release_tbbmalloc},
+    {"sanitizer", "libasan", version_of_file, NULL, NULL},
+    {"sanitizer", "libtsan", version_of_file, NULL, NULL},
+    {"sanitizer", "libclang_rt", version_of_file, NULL, NULL},
+    {"valgrind", "vgpreload", version_of_file, NULL, NULL},
+    {"glibc", "libc.so.", version_glibc, bytes_glibc, release_glibc},
 };
 
 static const char *file_name(const char *path) {
@@ -171,6 +216,17 @@ bool allocator_system_bytes(const struct allocator *a, uint64_t *bytes, char *wh
     return true;
   snprintf(why, why_size, "%s %s does not tell what it holds", a->name, a->version);
   return false;
+}
+
+bool allocator_release(const struct allocator *a) {
+  const struct known *k = find_known(a);
+  return k && k->release && k->release();
+}
+
+bool heap_release(void) {
+  struct allocator a;
+  allocator_identify(&a);
+  return allocator_release(&a);
 }
 
 bool allocator_arenas(const struct allocator *a, unsigned *count) {

@@ -36,6 +36,13 @@ bool allocator_expect(const struct allocator *found, const char *claim, struct e
  */
 bool allocator_system_bytes(const struct allocator *a, uint64_t *bytes, char *why, size_t why_size);
 
+/*
+ * Has the allocator give back what it caches, as far as the calling thread may ask for that: its
+ * own cache and what is shared. False for one that has no such call. heap_release of heap.h is
+ * this for the allocator that the process has.
+ */
+bool allocator_release(const struct allocator *a);
+
 /* Arenas that glibc made (at most 8 a CPU); false for other allocators. Allocates. */
 bool allocator_arenas(const struct allocator *a, unsigned *count);
 

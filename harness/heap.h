@@ -10,6 +10,7 @@
 
 #include "harness/span.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,13 @@ void *heap_calloc(size_t size) __attribute__((malloc, warn_unused_result));
 
 /* Frees p (NULL is allowed); size is what was asked for. */
 void heap_free(void *p, size_t size);
+
+/*
+ * Asks the allocator to give back what it caches: the calling thread's cache and what is shared.
+ * What a process still has after all of its threads called this is in use or cannot be given back.
+ * False: this allocator has no such call. Not for ops: it is as slow as it likes.
+ */
+bool heap_release(void);
 
 struct heap_counts {
   uint64_t allocs, alloc_bytes;

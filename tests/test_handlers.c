@@ -383,7 +383,7 @@ static void see(void *context, const struct series_mark *m) {
   r->strategy->held(r->pool, &seen->marks[i].held);
 }
 
-enum { START, BURST, AFTER_BURST, TRICKLE, TRIM_1, TRIM_2, TRICKLE_TRIMMED, MARKS };
+enum { START, BURST, AFTER_BURST, TRICKLE, TRIM_1, TRIM_2, TRICKLE_TRIMMED, RELEASED, MARKS };
 
 /* 40 handlers, 500 names: maps of 1024 slots. */
 #define HANDLERS 40
@@ -392,7 +392,8 @@ enum { START, BURST, AFTER_BURST, TRICKLE, TRIM_1, TRIM_2, TRICKLE_TRIMMED, MARK
 
 static struct seen run_series(const char *case_name, const char *spec, unsigned threads) {
   static const char *const phases[MARKS] = {
-      "start", "burst", "after burst", "trickle untrimmed", "trim 1", "trim 2", "trickle trimmed"};
+      "start",  "burst",  "after burst",     "trickle untrimmed",
+      "trim 1", "trim 2", "trickle trimmed", "released"};
   struct seen seen = {0};
   struct run r = {.workload = &workload_handlers,
                   .case_name = case_name,

@@ -48,7 +48,8 @@ struct workload_case {
   unsigned disciplines; /* DISCIPLINE_BIT()s that mean something here */
   unsigned min_threads, max_threads; /* 0 = no bound; outside, the case is skipped by name */
   bool in_sweep;                     /* measured at the other thread counts too, for curves */
-  double op_hint_ns;    /* rough time of an op on one CPU, for the first estimate of a plan */
+  double op_hint_ns;    /* rough time of an op on one CPU, for the first estimate of a plan; a
+                           series: of the whole, without its idle waits */
   unsigned own_threads; /* threads that the workload attaches to the pool besides the measuring
                            ones: part of pool_config.threads */
 };
@@ -84,8 +85,13 @@ struct workload_thread {
  * harness, called at that moment, adds the time and what memory is held: live and pooled bytes,
  * what the allocator holds beyond them, RSS.
  */
+/*
+ * The phases that the report knows by name: "start"; "burst" or "peak", where most is live; "after
+ * burst"; "trim N"; "idle N s"; "trickle ..."; "released", after every thread called heap_release.
+ * A series whose waits can be set calls the option "idle", in seconds.
+ */
 struct series_mark {
-  const char *phase; /* "burst", "trim 1", "idle 5 s": unique within the series */
+  const char *phase; /* unique within the series */
   uint64_t ops;      /* ops done since the last mark; 0: the phase has none */
   uint64_t busy_ns;  /* time spent in those ops, over all threads */
   uint64_t stall_ns; /* trims: the longest that any one thread was held up */

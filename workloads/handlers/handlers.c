@@ -46,6 +46,7 @@ static const struct workload_case cases[] = {
   {.name = case_name,                                  \
    .what = text,                                       \
    .flags = HANDLERS_FLAGS | CASE_SERIES,              \
+   .op_hint_ns = 2e9,                                  \
    .disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED), \
    .own_threads = 1},
         IDLE_CASES(IDLE){.name = NULL},

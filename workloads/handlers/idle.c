@@ -9,8 +9,8 @@
  * a handler; a shared pool with as many as were in use at once: one a handler and one more when
  * all handlers burst together, eleven when they come ten at a time.
  *
- * Then marks: after the burst, a trickle of one update a handler, two trims, idle waits, and the
- * trickle again. One update costs what the capacity of the map it lands in costs (see map.h), so
+ * Then marks: after the burst, a trickle of one update a handler, two trims, idle waits, the
+ * trickle again, and what is left when the allocator has given back its caches. One update costs what the capacity of the map it lands in costs (see map.h), so
  * the trickle shows whether big maps are still in circulation.
  *
  * Trickle time is that of the notify and of the drain, each measured where it runs: waking the
@@ -357,4 +357,9 @@ void idle_series(struct idle *s, struct send_loop *loop, const struct names *nam
   if (s->plan.idle_s > first_s)
     idle_until(&p, first_s, s->plan.idle_s);
   trickle(&p, "trickle trimmed");
+  heap_release();
+  step(&p);
+  if (t->index == 0)
+    heap_release();
+  mark_phase(&p, "released");
 }
