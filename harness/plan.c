@@ -164,8 +164,13 @@ static bool add_cells(struct plan *p, const struct options *o, const struct allo
       like.headline = false;
       for (size_t t = 0; t < count; t++) {
         like.threads = counts[t];
-        /* A list of counts is meant for every case, a number only for the cases with curves. */
-        if ((o->count_count > 1 || like.row->info->in_sweep) && !add_row(p, like, e))
+        /*
+         * A list of counts is meant for every case, a number only for the cases with curves; what
+         * memory stays is asked at the headline alone.
+         */
+        bool wanted = (o->count_count > 1 || like.row->info->in_sweep) &&
+                      !(like.row->info->flags & CASE_SERIES);
+        if (wanted && !add_row(p, like, e))
           return false;
       }
     }
@@ -194,8 +199,10 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
   if (p->preset && o->sweep_rounds < 0 && !list)
     p->sweep_rounds = 0; /* the published table has one thread count */
   p->sweep_is_ours = !list && o->sweep_rounds < 0;
-  p->window = o->window_ns ? o->window_ns : (o->quick ? 80 : 200) * MS;
   bool all = o->suite && strcmp(o->suite, "all") == 0;
+  p->rounds_are_ours = all && !o->rounds && !o->quick;
+  p->hurried = all || o->quick;
+  p->window = o->window_ns ? o->window_ns : (o->quick ? 80 : 200) * MS;
   p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 32 : all ? 560 : 260) * SECOND;
   p->seed = o->seed;
 }

@@ -89,6 +89,8 @@ struct plan {
   unsigned rounds;       /* of the headline */
   unsigned sweep_rounds; /* 0: no sweep */
   bool sweep_is_ours;    /* the sweep was not asked for in detail: it may be thinned */
+  bool rounds_are_ours;  /* suite all without --rounds: they may be thinned, too */
+  bool hurried;          /* --quick or suite all: no time to wait for long */
   uint64_t seed;
   uint64_t budget; /* wall time to stay in; UINT64_MAX: any */
   uint64_t window;
@@ -107,6 +109,13 @@ bool plan_build(struct plan *p, const struct options *o, const struct allocators
                 const struct plan_machine *machine, struct error *e);
 void plan_free(struct plan *p);
 
+/*
+ * rehearsal.c: opens and closes in this process, at the most threads, every case that needs more
+ * than a few objects: what does not fit memory or the limit of open files is said now, not once a
+ * sample. false with e (EXIT_USAGE).
+ */
+bool plan_rehearse(const struct plan *p, struct error *e);
+
 /* Appends a line to notes; one too many is dropped. */
 void plan_note(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -122,6 +131,14 @@ void plan_note(struct plan *p, const char *format, ...) __attribute__((format(pr
 
 /* Four against four samples can still give p = 0.029; three cannot decide anything. */
 #define PLAN_FEWEST_ROUNDS 4
+
+/* Suite all keeps so many rounds at least: p of five against five is 0.008 at best. */
+#define PLAN_FEWEST_OF_ALL 5
+
+/* The setting by which a series is told how many seconds to wait; workload.h. */
+#define PLAN_IDLE "idle"
+/* How long a series waits, ns. */
+uint64_t plan_idle(const struct plan_case *row);
 
 uint64_t plan_rotation(unsigned threads, unsigned cpus);
 

@@ -103,9 +103,9 @@ static bool add_listed(struct plan *p, const char *list, enum discipline d, stru
   return ok;
 }
 
-static bool any_case_runs_null(const struct plan *p) {
+static bool any_case_has(const struct plan *p, enum case_flag flag) {
   for (size_t i = 0; i < p->case_count; i++)
-    if (p->cases[i].info->flags & CASE_NULL_RUNS)
+    if (p->cases[i].info->flags & flag)
       return true;
   return false;
 }
@@ -114,7 +114,10 @@ static bool add_defaults(struct plan *p, enum discipline d, struct error *e) {
   for (size_t i = 0; default_strategies[i]; i++)
     if (strategy_find(default_strategies[i]) && !add_arm_text(p, default_strategies[i], d, e))
       return false;
-  if (any_case_runs_null(p) && strategy_find("null"))
+  /* Those that only some cases can use, where there are such cases. */
+  if (any_case_has(p, CASE_HAS_OWNER) && strategy_find("owned") && !add_arm_text(p, "owned", d, e))
+    return false;
+  if (any_case_has(p, CASE_NULL_RUNS) && strategy_find("null"))
     return add_arm_text(p, "null", d, e);
   return p->arm_count > 0 || error_set(e, EXIT_USAGE, "this build has no strategies");
 }

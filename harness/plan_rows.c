@@ -175,6 +175,17 @@ static bool give_settings(struct plan *p, const char *settings, struct error *e)
   return ok;
 }
 
+/* A second of idling where there is no time for more, unless the user says how long. */
+static bool shorten_idle(struct plan *p, const struct options *o, struct error *e) {
+  const char *given = o->set ? strstr(o->set, PLAN_IDLE "=") : NULL;
+  if (!p->hurried || (given && (given == o->set || given[-1] == ',')))
+    return true;
+  int taken = give_setting(p, PLAN_IDLE "=1");
+  if (taken > 0)
+    plan_note(p, "memory is watched for 1 s of idling (--set " PLAN_IDLE "=5: for 5 s)");
+  return taken >= 0 || plan_out_of_memory(e);
+}
+
 bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e) {
   const char *patterns = p->preset ? p->preset->cases : o->cases;
   const char *suite = o->suite ? o->suite : patterns ? "all" : "compare";
@@ -192,5 +203,5 @@ bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e)
                      p->preset->name, p->preset->workload);
   if (patterns && !p->preset && !check_patterns(p, patterns, suite, e))
     return false;
-  return !o->set || give_settings(p, o->set, e);
+  return shorten_idle(p, o, e) && (!o->set || give_settings(p, o->set, e));
 }

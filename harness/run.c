@@ -63,7 +63,7 @@ static bool make_plan(struct run *run, struct error *e) {
     machine.cgroup_period_s = run->host.cgroup.period_s;
   if (!allocators_find(&run->allocators, run->options.allocators, NULL, e) ||
       !plan_build(&run->plan, &run->options, &run->allocators, &machine, e) ||
-      !check_builds(&run->plan, e))
+      !check_builds(&run->plan, e) || !plan_rehearse(&run->plan, e))
     return false;
   run->cells = calloc(run->plan.cell_count, sizeof *run->cells);
   return run->cells || error_set(e, EXIT_INPUT, "out of memory");

@@ -5,6 +5,7 @@
 #include "harness/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MS 1000000u
 
@@ -14,11 +15,25 @@
  */
 enum { LIMIT_FACTOR = 20 };
 static const uint64_t LEAST_LIMIT_NS = 8000000000u;
-/* A series waits for seconds on purpose; its limit of a multiple leaves room for --set. */
-static const uint64_t SERIES_NS = 10000000000u;
+/* Objects that --set makes many more and larger than by default take their time. */
+static const uint64_t SERIES_LIMIT_NS = 100000000000u;
 
 uint64_t plan_rotation(unsigned threads, unsigned cpus) {
   return (uint64_t)((threads + cpus - 1) / cpus) * PLAN_SLICE_NS;
+}
+
+uint64_t plan_idle(const struct plan_case *row) {
+  const char *text = NULL;
+  for (const struct strategy_option *o = row->workload->options; o && o->key; o++)
+    if (strcmp(o->key, PLAN_IDLE) == 0)
+      text = o->fallback;
+  for (const char *at = row->options; at && text && *at;) {
+    if (strncmp(at, PLAN_IDLE "=", strlen(PLAN_IDLE) + 1) == 0)
+      text = at + strlen(PLAN_IDLE) + 1;
+    at += strcspn(at, ",");
+    at += *at == ',';
+  }
+  return text ? strtoull(text, NULL, 10) * 1000 * MS : 0;
 }
 
 /* Measured ops overhang the window by about half an op a CPU: 100 ops keep that below 0.5 %. */
@@ -41,7 +56,7 @@ static uint64_t cell_window(const struct plan *p, const struct plan_cell *c,
  */
 static uint64_t cell_expected(const struct plan_cell *c, const struct plan_machine *m) {
   if (c->row->info->flags & CASE_SERIES)
-    return SERIES_NS;
+    return 20 * MS + (uint64_t)c->row->info->op_hint_ns + plan_idle(c->row);
   unsigned running = c->team < m->cpus ? c->team : m->cpus;
   uint64_t two_ops = (uint64_t)(c->row->info->op_hint_ns * 2 * c->team / running);
   uint64_t warmup = c->window / 4 > two_ops ? c->window / 4 : two_ops;
@@ -171,7 +186,17 @@ static unsigned apply_quick(struct plan *p) {
   return quick_levels[level].keep;
 }
 
-/* The sweep gives way before the headline; the headline is cut by --quick alone. */
+/* Suite all has more rows than ten minutes have rounds: fewer rounds, but of every case. */
+static void thin_rounds(struct plan *p) {
+  unsigned before = p->rounds;
+  while (!fits(p) && p->rounds > PLAN_FEWEST_OF_ALL)
+    plan_limit_rounds(p, true, p->rounds - 1);
+  if (p->rounds < before)
+    plan_note(p, "%u rounds instead of %u: no time for more (--rounds or --budget change that)",
+              p->rounds, before);
+}
+
+/* The sweep gives way before the headline, which --quick and suite all alone may cut. */
 static void fit_budget(struct plan *p, unsigned cpus) {
   if (fits(p))
     return;
@@ -181,6 +206,8 @@ static void fit_budget(struct plan *p, unsigned cpus) {
     thin_sweep_rounds(p);
     thin_counts(p, 0);
   }
+  if (p->rounds_are_ours)
+    thin_rounds(p);
   if (!fits(p))
     plan_note(p, "this takes longer than %llu s; fewer cases, strategies or rounds are shorter",
               (unsigned long long)(p->budget / 1000 / MS));
@@ -222,8 +249,8 @@ void plan_schedule(struct plan *p, const struct options *o, const struct plan_ma
     c->window = cell_window(p, c, m);
     c->expected = cell_expected(c, m);
     c->limit = LIMIT_FACTOR * c->expected;
-    if (c->limit < LEAST_LIMIT_NS)
-      c->limit = LEAST_LIMIT_NS;
+    uint64_t least = c->row->info->flags & CASE_SERIES ? SERIES_LIMIT_NS : LEAST_LIMIT_NS;
+    c->limit = c->limit > least ? c->limit : least;
   }
   note_windows(p, o, m);
   fit_budget(p, m->cpus);
