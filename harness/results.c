@@ -133,13 +133,56 @@ static void write_flags(FILE *out, const struct sample *s, double median) {
     write_flag(out, FLAG_HOST_SPEED, text);
 }
 
+static void write_comments(FILE *out, const struct results_frame *f, const struct result *item,
+                           double median) {
+  fprintf(out, "# run %s round %u seq %u\n", f->run_id, item->round, item->seq);
+  write_flags(out, &item->sample, median);
+}
+
+/* The length of a unit's phase ("trim-1:rss-B"), 0 for one without. */
+static size_t phase_length(const char *unit) {
+  const char *colon = strchr(unit, ':');
+  return colon ? (size_t)(colon - unit) : 0;
+}
+
+/* "BenchmarkA/strategy=malloc-4" becomes "BenchmarkA/strategy=malloc/phase=trim-1-4". */
+static void write_phase_name(FILE *out, const char *name, const char *unit) {
+  const char *threads = strrchr(name, '-');
+  size_t length = threads ? (size_t)(threads - name) : strlen(name);
+  fprintf(out, "%.*s/phase=%.*s%s\t1", (int)length, name, (int)phase_length(unit), unit,
+          name + length);
+}
+
+/* A series: its phases in the order of their marks, each a line with the same comments. */
+static void write_phases(FILE *out, const struct results_frame *f, const struct result *item,
+                         double median) {
+  const struct sample *s = &item->sample;
+  const char *before = "";
+  for (size_t i = 0; i < s->value_count; i++) {
+    const char *unit = s->values[i].name;
+    size_t phase = phase_length(unit);
+    if (phase == 0)
+      continue;
+    if (strncmp(unit, before, phase + 1) != 0) {
+      if (*before)
+        fputc('\n', out);
+      write_comments(out, f, item, median);
+      write_phase_name(out, f->plan->cells[item->cell].name, unit);
+      before = unit;
+    }
+    fputc('\t', out);
+    write_value(out, s->values[i].value);
+    fprintf(out, " %s", unit + phase + 1);
+  }
+  fputc('\n', out);
+}
+
 static void write_lines(FILE *out, const struct results_frame *f, const struct result *item,
                         bool every_unit, bool pair_name, double median) {
   const struct plan_cell *c = &f->plan->cells[item->cell];
   const struct sample *s = &item->sample;
   double speed = host_speed(s, median);
-  fprintf(out, "# run %s round %u seq %u\n", f->run_id, item->round, item->seq);
-  write_flags(out, s, median);
+  write_comments(out, f, item, median);
   fprintf(out, "%s\t%" PRIu64, pair_name ? c->pair_name : c->name, s->ops ? s->ops : 1);
   for (size_t i = 0; i < s->value_count; i++) {
     if (!every_unit && !is_headline(s->values[i].name))
@@ -172,9 +215,25 @@ static bool has_headline_value(const struct sample *s) {
   return false;
 }
 
+static bool is_series(const struct sample *s) {
+  for (size_t i = 0; i < s->value_count; i++)
+    if (phase_length(s->values[i].name) > 0)
+      return true;
+  return false;
+}
+
+bool results_have_series(const struct results *r) {
+  for (size_t i = 0; i < r->count; i++)
+    if (is_series(&r->items[i].sample))
+      return true;
+  return false;
+}
+
 static bool chosen(const struct results_frame *f, const struct result *item,
                    enum results_choice choice) {
   const struct plan_cell *c = &f->plan->cells[item->cell];
+  if (choice == RESULTS_MEMORY)
+    return is_series(&item->sample);
   if (choice != RESULTS_DETAIL && !has_headline_value(&item->sample))
     return false;
   switch (choice) {
@@ -187,6 +246,7 @@ static bool chosen(const struct results_frame *f, const struct result *item,
   case RESULTS_NEW:
     return c->headline && c->arm == f->plan->preset_new;
   case RESULTS_DETAIL:
+  case RESULTS_MEMORY:
     break;
   }
   return true;
@@ -213,8 +273,11 @@ bool results_write(FILE *out, const struct results_frame *f, const struct result
   const struct allocator_arm *allocator = NULL;
   for (size_t i = 0; i < n; i++) {
     allocator = write_allocator(out, f->plan->cells[sorted[i]->cell].allocator, allocator);
-    write_lines(out, f, sorted[i], choice == RESULTS_DETAIL,
-                choice == RESULTS_OLD || choice == RESULTS_NEW, median);
+    if (choice == RESULTS_MEMORY)
+      write_phases(out, f, sorted[i], median);
+    else
+      write_lines(out, f, sorted[i], choice == RESULTS_DETAIL,
+                  choice == RESULTS_OLD || choice == RESULTS_NEW, median);
   }
   free(sorted);
   return true;

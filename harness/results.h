@@ -55,9 +55,13 @@ enum results_choice {
   RESULTS_HEADLINE, /* samples.txt */
   RESULTS_SWEEP,    /* sweep.txt */
   RESULTS_DETAIL,   /* detail.txt: everything, every unit */
+  RESULTS_MEMORY,   /* memory.txt: series, a line for each of their phases */
   RESULTS_OLD,      /* old.txt and new.txt of a preset: names without strategy and discipline */
   RESULTS_NEW,
 };
+
+/* Does one of the samples show memory over time? */
+bool results_have_series(const struct results *r);
 
 /* Writes the configuration lines that open a file. */
 void results_write_head(FILE *out, const struct results_frame *f);

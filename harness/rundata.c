@@ -349,11 +349,24 @@ static bool arrange(struct rundata *d, struct error *e) {
   return true;
 }
 
-/* A run that was stopped before its first round ended has no samples.txt: the most threads then. */
+static bool is_series(const struct rundata *d, const struct rundata_cell *c) {
+  for (size_t u = 0; u < c->unit_count; u++)
+    if (c->units[u].n > 0 && strchr(d->units.names[u], ':'))
+      return true;
+  return false;
+}
+
+/*
+ * A run that was stopped before its first round ended has no samples.txt: the most threads then.
+ * Series are measured at the headline only.
+ */
 static void find_headline(struct rundata *d, bool marked) {
   for (size_t i = 0; i < d->cell_count; i++) {
     struct rundata_cell *c = &d->cells[i];
-    if (!marked)
+    c->series = is_series(d, c);
+    if (c->series)
+      c->headline = true;
+    else if (!marked)
       c->headline = c->threads == d->counts[d->count_count - 1];
     if (c->headline && c->threads > d->headline)
       d->headline = c->threads;

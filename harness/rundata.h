@@ -28,7 +28,8 @@ struct rundata_cell {
   char *name;      /* the benchmark's full name: with the allocator the cell's identity */
   char *allocator; /* its label, "" when the file names none */
   unsigned row, column, threads;
-  bool headline; /* stands in samples.txt; else in sweep.txt */
+  bool headline; /* stands in samples.txt or memory.txt; else in sweep.txt */
+  bool series;   /* memory over time: its units are called PHASE:UNIT */
   struct rundata_values
       *units; /* by number in rundata.units; fewer when the last ones never came */
   size_t unit_count;

@@ -280,13 +280,14 @@ bool runfiles_publish(struct runfiles *r, const struct results_frame *f,
       /* detail.txt first: it holds all of the others, so a kill in between loses nothing. */
       {"detail.txt", RESULTS_DETAIL}, {"samples.txt", RESULTS_HEADLINE},
       {"sweep.txt", RESULTS_SWEEP},   {"old.txt", RESULTS_OLD},
-      {"new.txt", RESULTS_NEW},
+      {"new.txt", RESULTS_NEW},       {"memory.txt", RESULTS_MEMORY},
   };
   struct published p = {f, results, RESULTS_DETAIL, rounds, results_median_calibration(results)};
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     p.choice = files[i].choice;
     if ((!f->plan->preset && (p.choice == RESULTS_OLD || p.choice == RESULTS_NEW)) ||
-        (!f->plan->sweep_rounds && p.choice == RESULTS_SWEEP))
+        (!f->plan->sweep_rounds && p.choice == RESULTS_SWEEP) ||
+        (p.choice == RESULTS_MEMORY && !results_have_series(results)))
       continue;
     struct content c = {write_published, &p};
     if (!replace_file(r, files[i].name, &c, e))

@@ -1,9 +1,9 @@
 /*
  * The folder of a run: its files, written so that a reader never sees half of one.
  *
- * Whole files (samples.txt, sweep.txt, detail.txt, a preset's old.txt and new.txt, run.json) are
- * written beside and renamed: a full disk or a kill leaves the last whole version. round.part
- * alone grows in place, a sample at a time; a write that failed is cut off again.
+ * Whole files (samples.txt, sweep.txt, memory.txt, detail.txt, a preset's old.txt and new.txt,
+ * run.json) are written beside and renamed: a full disk or a kill leaves the last whole version.
+ * round.part alone grows in place, a sample at a time; a write that failed is cut off again.
  */
 #ifndef POOLBENCH_RUNFILES_H
 #define POOLBENCH_RUNFILES_H
