@@ -202,6 +202,8 @@ static void print_list(const struct report *r, const char *heading,
 
 static bool print_contention(const struct report *r, struct error *e) {
   struct grid g;
+  if (!report_has_ops(r))
+    return true;
   bool ok = report_contention(r, false, &g);
   if (ok) {
     printf("where the time goes at %u threads, per op (medians; CPU, blocked and run queue are "
@@ -229,13 +231,41 @@ static bool print_latency(const struct report *r, struct error *e) {
   return ok || error_set(e, EXIT_INPUT, "out of memory");
 }
 
+static bool print_grid(const char *title, struct grid *g, bool made, struct error *e) {
+  if (made) {
+    printf("%s\n", title);
+    grid_print(g, "  ", stdout);
+    putchar('\n');
+  }
+  grid_free(g);
+  return made || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+static bool print_memory(const struct report *r, struct error *e) {
+  struct grid g;
+  if (!report_has_memory(r))
+    return true;
+  bool made = report_memory(r, false, &g);
+  if (!print_grid(REPORT_MEMORY_TITLE, &g, made, e))
+    return false;
+  made = report_memory_causes(r, false, &g);
+  if (!print_grid(REPORT_CAUSES_TITLE, &g, made, e))
+    return false;
+  if (r->data.allocators < 2)
+    return true;
+  made = report_memory_allocators(r, &g);
+  return print_grid("the same share, allocators side by side", &g, made, e);
+}
+
 static void print_files(const struct report *r, bool plots) {
   const char *folder = r->data.folder;
   printf("files in %s\n"
          "  comparison.txt   the tables above\n"
+         "%s"
          "  samples.txt      %u threads, for poolcmp or benchstat; sweep.txt: the other counts\n"
          "  detail.txt       every unit; run.json: plan, machine, failures\n",
-         folder, r->data.headline);
+         folder, report_has_memory(r) ? "  memory.txt       what memory stays, by phase\n" : "",
+         r->data.headline);
   if (plots)
     puts("  plots/           pictures as SVG and PNG, and the data they were drawn from");
   printf("into a review: gh pr comment --body-file %s/review.md   (or paste it)\n", folder);
@@ -251,7 +281,8 @@ static bool tables(const struct report *r, struct error *e) {
   if (ok) {
     if (preset)
       printf("%s\n", preset);
-    printf("%s\n", shown ? shown : text);
+    if (report_has_ops(r))
+      printf("%s\n", shown ? shown : text);
   }
   free(text);
   free(markdown);
@@ -262,9 +293,10 @@ static bool tables(const struct report *r, struct error *e) {
 
 static bool make(const struct report *r, const struct report_options *o, struct error *e) {
   if (!o->plots_only) {
-    if (!tables(r, e) || !print_contention(r, e) || !print_latency(r, e))
+    if (!tables(r, e) || !print_contention(r, e) || !print_latency(r, e) || !print_memory(r, e))
       return false;
     print_list(r, "findings", report_findings);
+    print_list(r, "what memory stays", report_memory_findings);
     print_list(r, "not decided", report_undecided);
     print_list(r, "to read it with care", report_caveats);
   }

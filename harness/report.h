@@ -3,8 +3,8 @@
  * review.md and plots/ into the run's folder and prints the summary; measures nothing.
  *
  * The parts share one struct: report.c owns it and the order, report_text.c the sentences,
- * report_contention.c the table of where time goes, report_review.c review.md, report_plots.c the
- * plots' data and pictures.
+ * report_contention.c the table of where time goes, report_memory.c that of what memory stays,
+ * report_review.c review.md, report_plots.c the plots' data and pictures.
  */
 #ifndef POOLBENCH_REPORT_H
 #define POOLBENCH_REPORT_H
@@ -62,6 +62,27 @@ bool report_latency(const struct report *r, bool markdown, struct grid *g);
 /* What to know of percentiles, "" or with a blank before it: whose time slices the tail is made of.
  */
 const char *report_latency_remark(const struct report *r);
+
+/*
+ * --- report_memory.c: what memory stays, where the run has series. Medians. Tables: live bytes and
+ * RSS at each stage; what stays by cause; the kept share with allocators side by side. false
+ * without memory.
+ */
+#define REPORT_MEMORY_TITLE                                                                     \
+  "Memory that stays: live bytes (pooled ones included) and RSS at each stage, medians; kept: " \
+  "RSS idle of RSS peak, both over the start's"
+#define REPORT_CAUSES_TITLE                                                                       \
+  "What stays of it when idle, by cause (fragmented: in pages with live blocks; cache: what the " \
+  "allocator holds beyond that), and what an update costs"
+/* Does it have anything besides series? */
+bool report_has_ops(const struct report *r);
+bool report_has_memory(const struct report *r);
+bool report_memory(const struct report *r, bool markdown, struct grid *g);
+bool report_memory_causes(const struct report *r, bool markdown, struct grid *g);
+bool report_memory_allocators(const struct report *r, struct grid *g);
+/* What stays with whom, and whether updates are slow for it, from the medians. */
+void report_memory_findings(const struct report *r, const char *tick, const char *bullet,
+                            FILE *out);
 
 /*
  * --- report_review.c: review.md. `table` is poolcmp's markdown of ns/op; `preset` the published

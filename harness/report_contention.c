@@ -63,7 +63,8 @@ static double figure_of(const struct rundata *d, const struct rundata_cell *c,
 
 static bool is_shown(const struct rundata *d, const struct figure *f) {
   for (size_t i = 0; i < d->cell_count; i++) {
-    double v = d->cells[i].headline ? figure_of(d, &d->cells[i], f) : NAN;
+    bool timed = d->cells[i].headline && !d->cells[i].series;
+    double v = timed ? figure_of(d, &d->cells[i], f) : NAN;
     if (!isnan(v) && (v != 0 || !f->hide_zero))
       return true;
   }
@@ -92,7 +93,7 @@ static bool add_case(const struct report *r, size_t row, bool markdown, const st
   bool named = false;
   for (size_t column = 0; column < d->columns.count; column++) {
     const struct rundata_cell *c = rundata_headline(d, row, column);
-    if (!c)
+    if (!c || c->series)
       continue;
     if (!markdown && !named) {
       if (!grid_add(g, "%s", d->rows.names[row]))

@@ -167,6 +167,49 @@ static bool write_deltas(const struct report *r, struct error *e) {
   return finish(f, "delta.tsv", e);
 }
 
+/* One cell's marks in the order of their times; the last one, an intervention, is left out. */
+static void write_marks(const struct report *r, const struct rundata_cell *c, FILE *f) {
+  const struct rundata *d = &r->data;
+  double after = -1;
+  for (int step = 1;; step++) {
+    const char *next = NULL;
+    double ns, least = INFINITY, live, rss = NAN;
+    for (size_t u = 0; u < d->units.count; u++)
+      if (strstr(d->units.names[u], ":time-ns") && rundata_median(d, c, d->units.names[u], &ns) &&
+          ns > after && ns < least) {
+        least = ns;
+        next = d->units.names[u];
+      }
+    if (!next || strncmp(next, "released:", 9) == 0)
+      return;
+    char name[200];
+    int phase = (int)strcspn(next, ":");
+    snprintf(name, sizeof name, "%.*s:live-B", phase < 150 ? phase : 150, next);
+    bool has_live = rundata_median(d, c, name, &live);
+    snprintf(name, sizeof name, "%.*s:rss-B", phase < 150 ? phase : 150, next);
+    if (has_live && rundata_median(d, c, name, &rss))
+      fprintf(f, "%s\t%s\t%d\t%.*s\t%.9g\t%.0f\t%.0f\n", d->rows.names[c->row],
+              d->columns.names[c->column], step, phase, next, least, live, rss);
+    after = least;
+  }
+}
+
+static bool write_memory(const struct report *r, struct error *e) {
+  FILE *f = create(r, "memory.tsv", e);
+  if (!f)
+    return false;
+  fputs("# Medians at the marks of a series: ns since it began, live bytes, resident bytes.\n", f);
+  write_notes(r, f);
+  fputs("# columns\tcase\tseries\tstep\tphase\ttime-ns\tlive-B\trss-B\n", f);
+  for (size_t row = 0; row < r->data.rows.count; row++)
+    for (size_t column = 0; column < r->data.columns.count; column++) {
+      const struct rundata_cell *c = rundata_headline(&r->data, row, column);
+      if (c && c->series)
+        write_marks(r, c, f);
+    }
+  return finish(f, "memory.tsv", e);
+}
+
 /* --- Pictures. */
 
 /* Where the scripts are. A checkout gets the link plots/latest, an installed folder does not. */
@@ -253,7 +296,9 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
     return error_set(e, EXIT_INPUT, "%s: the path is too long", r->data.folder);
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return error_errno(e, EXIT_INPUT, "%s", folder);
-  if (!write_curves(r, e) || !write_deltas(r, e) || !write_latency(r, e))
+  bool memory = report_has_memory(r);
+  if (!write_curves(r, e) || !write_deltas(r, e) || !write_latency(r, e) ||
+      (memory && !write_memory(r, e)))
     return false;
   if (!find_scripts(&scripts)) {
     fprintf(say, "no plots: the scripts in plots/ are not beside this program; POOLBENCH_PLOTS "
@@ -269,10 +314,12 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
       {"time", "curves.tsv", "the same", curves > 0},
       {"delta", "delta.tsv", "nothing to compare", r->verdicts.counts[VERDICT_NS] > 0},
       {"latency", "latency.tsv", "no op was timed by itself", report_has_latency(r)},
+      {"memory", "memory.tsv", NULL, memory},
   };
   for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
     if (!plots[i].wanted) {
-      fprintf(say, "no plot %s: %s\n", plots[i].name, plots[i].why_not);
+      if (plots[i].why_not)
+        fprintf(say, "no plot %s: %s\n", plots[i].name, plots[i].why_not);
       continue;
     }
     enum gnuplot_result result = draw(r, &scripts, plots[i].name, plots[i].data, e);

@@ -71,6 +71,14 @@ static bool add_memory(const struct rundata *d, const struct rundata_cell *c, st
   return grid_add(g, "%s, %s", b, a);
 }
 
+/* Rows of memory over time have no op to count. */
+static bool has_ops(const struct rundata *d, size_t row) {
+  for (size_t i = 0; i < d->cell_count; i++)
+    if (d->cells[i].row == row && d->cells[i].headline && !d->cells[i].series)
+      return true;
+  return false;
+}
+
 /* The other two tables of the comparison in one; all of them stand in comparison.txt. */
 static bool memory_table(const struct report *r, struct grid *g) {
   const struct rundata *d = &r->data;
@@ -79,6 +87,8 @@ static bool memory_table(const struct report *r, struct grid *g) {
   for (size_t column = 0; ok && column < d->columns.count; column++)
     ok = grid_add(g, "%s", d->columns.names[column]);
   for (size_t row = 0; ok && row < d->rows.count; row++) {
+    if (!has_ops(d, row))
+      continue;
     ok = grid_add(g, "%s", d->rows.names[row]);
     for (size_t column = 0; ok && column < d->columns.count; column++)
       ok = add_memory(d, rundata_headline(d, row, column), g);
@@ -133,6 +143,20 @@ static bool latency_section(const struct report *r, FILE *out) {
   return grid_section(r, "", latency_table, out);
 }
 
+static bool kept_table(const struct report *r, struct grid *g) {
+  return report_memory(r, true, g);
+}
+
+static bool causes_table(const struct report *r, struct grid *g) {
+  return report_memory_causes(r, true, g);
+}
+
+static bool write_memory(const struct report *r, FILE *out) {
+  return (r->data.allocators < 2 || grid_section(r, "", report_memory_allocators, out)) &&
+         grid_section(r, REPORT_MEMORY_TITLE "\n\n", kept_table, out) &&
+         grid_section(r, REPORT_CAUSES_TITLE "\n\n", causes_table, out);
+}
+
 /* What poolcmp made. */
 struct tables {
   const char *time, *preset;
@@ -148,6 +172,9 @@ static bool write_tables(const struct report *r, const struct tables *t, int lev
     fputs("The tables are too long for a comment; they are in comparison.txt.\n\n", out);
     return true;
   }
+  bool ok = !report_has_memory(r) || write_memory(r, out);
+  if (!ok || !report_has_ops(r))
+    return ok;
   fprintf(out, "%s\n", t->time);
   return grid_section(r, "", memory_table, out) &&
          (level >= WITHOUT_CONTENTION ||
@@ -160,7 +187,7 @@ static bool write_tables(const struct report *r, const struct tables *t, int lev
 
 static bool write_review(const struct report *r, const struct tables *t, int level, FILE *out) {
   title(r, out);
-  bool ok = section(r, "", report_findings, out);
+  bool ok = section(r, "", report_findings, out) && section(r, "", report_memory_findings, out);
   machine(r, out);
   if (r->facts.command[0])
     fprintf(out, "`%s`\n", r->facts.command);

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define UNIT_SIZE (SERIES_PHASE_SIZE + 24)
 
@@ -24,6 +25,7 @@ void series_mark_add(void *context, const struct series_mark *mark) {
   heap_total(&counts);
   s->strategy->held(s->pool, &held);
   p->live = heap_live(&counts);
+  p->blocks = counts.allocs - counts.frees;
   p->pooled = held.bytes;
   p->has_rss = os_rss_now("", &p->rss);
   p->has_system =
@@ -57,7 +59,8 @@ static bool fill_point(struct sample *sample, const struct series *s,
   const struct series_mark *m = &p->mark;
   bool ok = add(sample, p, "time-ns", (double)p->time_ns) &&
             add(sample, p, "live-B", (double)p->live) &&
-            add(sample, p, "pooled-B", (double)p->pooled) && add_heap_held(sample, s, p);
+            add(sample, p, "pooled-B", (double)p->pooled) && add_heap_held(sample, s, p) &&
+            add(sample, p, "pinnable-B", (double)p->blocks * (double)sysconf(_SC_PAGESIZE));
   if (p->has_rss)
     ok = ok && add(sample, p, "rss-B", (double)p->rss);
   if (m->ops > 0 && m->busy_ns > 0)

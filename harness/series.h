@@ -22,7 +22,7 @@
 struct series_point {
   char phase[SERIES_PHASE_SIZE];
   uint64_t time_ns; /* since the series began */
-  uint64_t live, pooled, system, rss;
+  uint64_t live, blocks, pooled, system, rss;
   bool has_system, has_rss;
   struct series_mark mark; /* its phase is not kept: use the one above */
 };
@@ -52,6 +52,7 @@ void series_mark_add(void *context, const struct series_mark *mark);
  *   pooled-B      held by the strategy for later gets
  *   heap-held-B   held by the allocator beyond the live bytes; missing where it does not tell
  *   rss-B         resident set
+ *   pinnable-B    what live blocks can keep from going back: a page each
  *   ns/op         busy time of the phase / its ops, where it has ops and their time
  *   stall-ns      the longest that one thread was held up, where the phase has a stall
  *   B/owner       live bytes / owners, where owners exist

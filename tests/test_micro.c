@@ -338,10 +338,11 @@ static void burst_lives_as_its_name_says(void **case_name) {
   memset(&seen, 0, sizeof seen);
   assert_true(bench_try_open(&b, *case_name, "malloc", "idle=0,peak=1", 2, why, sizeof why));
   run_threads(&b, go_through_series);
-  assert_string_equal(seen.text, "start;peak;after burst;trim 1;trim 2;released;");
+  assert_string_equal(seen.text, heap_release() ? "start;peak;after burst;trim 1;trim 2;released;"
+                                                : "start;peak;after burst;trim 1;trim 2;");
   assert_int_equal(seen.live[1] - seen.live[0], 1 << 20);
   bool survivors = strstr(*case_name, "63of64") != NULL;
-  for (int i = 2; i < 6; i++)
+  for (size_t i = 2; i < seen.count; i++)
     assert_int_equal(seen.live[i] - seen.live[0], survivors ? (1 << 20) / 64 : 0);
   bench_close_all(&b);
 }

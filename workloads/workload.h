@@ -87,7 +87,8 @@ struct workload_thread {
  */
 /*
  * The phases that the report knows by name: "start"; "burst" or "peak", where most is live; "after
- * burst"; "trim N"; "idle N s"; "trickle ..."; "released", after every thread called heap_release.
+ * burst"; "trim N"; "idle N s"; "trickle ..."; "released", after every
+ * thread called heap_release; left out where that does nothing.
  * A series whose waits can be set calls the option "idle", in seconds.
  */
 struct series_mark {

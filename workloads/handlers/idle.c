@@ -10,8 +10,9 @@
  * all handlers burst together, eleven when they come ten at a time.
  *
  * Then marks: after the burst, a trickle of one update a handler, two trims, idle waits, the
- * trickle again, and what is left when the allocator has given back its caches. One update costs what the capacity of the map it lands in costs (see map.h), so
- * the trickle shows whether big maps are still in circulation.
+ * trickle again, and what is left when the allocator has given back its caches. One update costs
+ * what the capacity of the map it lands in costs (see map.h), so the trickle shows whether big maps
+ * are still in circulation.
  *
  * Trickle time is that of the notify and of the drain, each measured where it runs: waking the
  * send loop is the same for all strategies and would cover the difference.
@@ -342,6 +343,16 @@ static void idle_until(struct part *p, unsigned from_s, unsigned to_s) {
   mark_phase(p, phase);
 }
 
+/* Twice: what one thread's cache gives to the shared ones, another call takes from there. */
+static void release(struct part *p) {
+  if (!heap_release())
+    return; /* the same on every thread: nothing was asked for, nothing to show */
+  step(p);
+  if (p->t->index == 0)
+    heap_release();
+  mark_phase(p, "released");
+}
+
 void idle_series(struct idle *s, struct send_loop *loop, const struct names *names,
                  struct workload_thread *t, series_emit *emit, void *context) {
   struct part p = {s, loop, names, t, emit, context};
@@ -357,9 +368,5 @@ void idle_series(struct idle *s, struct send_loop *loop, const struct names *nam
   if (s->plan.idle_s > first_s)
     idle_until(&p, first_s, s->plan.idle_s);
   trickle(&p, "trickle trimmed");
-  heap_release();
-  step(&p);
-  if (t->index == 0)
-    heap_release();
-  mark_phase(&p, "released");
+  release(&p);
 }

@@ -182,7 +182,8 @@ static void trim(struct part *p, const char *phase) {
 
 /* Twice: what one thread's cache gives to the shared ones, another call takes from there. */
 static void release(struct part *p) {
-  heap_release();
+  if (!heap_release())
+    return; /* the same on every thread: nothing was asked for, nothing to show */
   step(p);
   if (p->t->index == 0)
     heap_release();
