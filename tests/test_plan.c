@@ -87,7 +87,10 @@ static const struct workload_case micro_cases[] = {
      .max_threads = 4,
      .disciplines = DISCIPLINE_ALL,
      .op_hint_ns = 1},
-    {.name = "Micro/burst", .flags = CASE_SERIES, .disciplines = DISCIPLINE_ALL},
+    {.name = "Micro/burst",
+     .flags = CASE_SERIES | CASE_HAS_OWNER,
+     .disciplines = DISCIPLINE_ALL,
+     .op_hint_ns = 2e9},
     {.name = NULL}};
 
 static int object_cases(const char *file, struct workload_case *out, size_t room, char *why,
@@ -105,9 +108,32 @@ static int object_cases(const char *file, struct workload_case *out, size_t room
 static const struct workload w_compare = {
     .name = "compare", .cases = compare_cases, .object_cases = object_cases};
 static const struct strategy_option micro_options[] = {
-    {"objects", "1000", "1..1000000", "how many"}, {NULL, NULL, NULL, NULL}};
-static const struct workload w_micro = {
-    .name = "micro", .cases = micro_cases, .options = micro_options};
+    {"objects", "1000", "1..1000000", "how many"},
+    {"idle", "5", "0..3600", "seconds"},
+    {NULL, NULL, NULL, NULL}};
+
+/* Opens what the settings allow; counts what is open. */
+static int opened;
+static unsigned opened_with;
+static bool micro_open(const struct workload_setup *setup, struct workload_state **state) {
+  if (setup->options && strstr(setup->options, "objects=999")) {
+    snprintf(setup->why, setup->why_size, "999 objects need 9 GiB");
+    return false;
+  }
+  opened++;
+  opened_with = setup->threads;
+  *state = (struct workload_state *)&opened;
+  return true;
+}
+static void micro_close(struct workload_state *state) {
+  assert_ptr_equal(state, &opened);
+  opened--;
+}
+static const struct workload w_micro = {.name = "micro",
+                                        .cases = micro_cases,
+                                        .options = micro_options,
+                                        .open = micro_open,
+                                        .close = micro_close};
 const struct workload *const workloads[] = {&w_compare, &w_micro, NULL};
 
 /* --- helpers ----------------------------------------------------------------------------- */
@@ -317,6 +343,69 @@ static void settings_reach_the_series_that_know_them(void **state) {
   refuses("--suite compare --set objects=5", EXIT_USAGE, "chosen case", NULL);
 }
 
+/* 20 ms for the process, the hint of 2 s, and what it waits on purpose. */
+static void a_series_takes_its_hint_and_its_idle_waits(void **state) {
+  (void)state;
+  static const struct {
+    const char *line;
+    uint64_t seconds;
+  } lines[] = {{"--cpus 2 --cases Micro/burst", 7},
+               {"--cpus 2 --cases Micro/burst --set idle=60", 62},
+               {"--cpus 2 --cases Micro/burst --set objects=3,idle=60,idle=0", 2},
+               {"--cpus 2 --cases Micro/burst --quick", 3},
+               {"--cpus 2 --suite all", 3},
+               {"--cpus 2 --suite all --set idle=4", 6}};
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    struct fixture f;
+    plan(&f, lines[i].line, 2);
+    assert_true(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2")->expected ==
+                20000000 + lines[i].seconds * 1000000000);
+    done(&f);
+  }
+}
+
+static void memory_is_watched_at_the_headline_only(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 1,2,4 --suite micro --strategies malloc --budget none", 2);
+  size_t series = 0;
+  for (size_t i = 0; i < f.plan.cell_count; i++)
+    series += (f.plan.cells[i].row->info->flags & CASE_SERIES) != 0;
+  assert_int_equal(series, 1);
+  assert_true(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-4")->headline);
+  done(&f);
+}
+
+static void owned_joins_where_a_case_has_owners(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --cases Micro/burst", 2);
+  cell(&f.plan, "BenchmarkMicro/burst/strategy=owned-2");
+  done(&f);
+  plan(&f, "--cpus 2 --cases Micro/pair/64B", 2);
+  for (size_t i = 0; i < f.plan.arm_count; i++)
+    assert_string_not_equal(f.plan.arms[i].label, "owned");
+  done(&f);
+}
+
+/* What cannot be opened is refused before anything is measured; what can leaves nothing open. */
+static void heavy_cases_are_rehearsed_with_the_most_threads(void **state) {
+  (void)state;
+  struct fixture f;
+  struct error e = {0};
+  opened = 0;
+  plan(&f, "--cpus 1,8,4 --cases Micro/burst,Micro/few", 2);
+  assert_true(plan_rehearse(&f.plan, &e));
+  assert_int_equal(opened, 0);
+  assert_int_equal(opened_with, 8);
+  done(&f);
+  plan(&f, "--cpus 2 --cases Micro/burst --set objects=999", 2);
+  assert_false(plan_rehearse(&f.plan, &e));
+  assert_int_equal(e.status, EXIT_USAGE);
+  assert_non_null(strstr(e.text, "Micro/burst: 999 objects need 9 GiB"));
+  done(&f);
+}
+
 static void names_carry_what_differs(void **state) {
   (void)state;
   struct fixture f;
@@ -430,8 +519,9 @@ static void limits_leave_room_for_a_busy_host(void **state) {
   for (size_t i = 0; i < f.plan.cell_count; i++)
     assert_true(f.plan.cells[i].limit >= UINT64_C(8000000000) &&
                 f.plan.cells[i].limit >= 20 * f.plan.cells[i].expected);
+  /* However short it should be: objects may be made more and larger. */
   assert_true(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2")->limit ==
-              UINT64_C(200000000000));
+              UINT64_C(100000000000));
   done(&f);
 }
 
@@ -474,6 +564,35 @@ static void a_small_budget_thins_the_sweep_only(void **state) {
   assert_int_equal(cells_at(&f.plan, 32), 24);
   assert_int_equal(f.plan.sweep_rounds, 0);
   assert_non_null(strstr(f.plan.notes[f.plan.note_count - 1], "takes longer than 10 s"));
+  done(&f);
+}
+
+/* Suite all gives up rounds as well, never below five; not those that were asked for. */
+static void suite_all_gives_up_rounds_to_fit(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 32 --suite all", 2);
+  assert_int_equal(f.plan.rounds, 10);
+  assert_true(plan_expected(&f.plan, 0) < UINT64_C(600) * 1000000000);
+  done(&f);
+  plan(&f, "--cpus 32 --suite all --sweep-rounds 0 --budget none", 2);
+  uint64_t whole = plan_expected(&f.plan, 0);
+  done(&f);
+  char line[100];
+  snprintf(line, sizeof line, "--cpus 32 --suite all --budget %llus",
+           (unsigned long long)(whole / 1000000000 * 8 / 10));
+  plan(&f, line, 2);
+  assert_true(f.plan.rounds < 10 && f.plan.rounds >= 5);
+  assert_true(plan_expected(&f.plan, 0) <= f.plan.budget);
+  assert_int_equal(f.plan.sweep_rounds, 0);
+  assert_int_equal(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-32")->rounds, 3);
+  assert_non_null(strstr(f.plan.notes[f.plan.note_count - 1], "rounds instead of 10"));
+  done(&f);
+  plan(&f, "--cpus 32 --suite all --budget 9s", 2);
+  assert_int_equal(f.plan.rounds, 5);
+  done(&f);
+  plan(&f, "--cpus 32 --suite all --budget 9s --rounds 8", 2);
+  assert_int_equal(f.plan.rounds, 8);
   done(&f);
 }
 
@@ -563,7 +682,12 @@ int main(void) {
       cmocka_unit_test(a_default_run_fits_five_minutes),
       cmocka_unit_test(a_quick_run_fits_forty_seconds_and_can_decide),
       cmocka_unit_test(a_small_budget_thins_the_sweep_only),
+      cmocka_unit_test(suite_all_gives_up_rounds_to_fit),
       cmocka_unit_test(what_was_asked_for_is_not_thinned),
+      cmocka_unit_test(a_series_takes_its_hint_and_its_idle_waits),
+      cmocka_unit_test(memory_is_watched_at_the_headline_only),
+      cmocka_unit_test(owned_joins_where_a_case_has_owners),
+      cmocka_unit_test(heavy_cases_are_rehearsed_with_the_most_threads),
       cmocka_unit_test(a_round_holds_every_cell_once_in_an_order_of_its_own),
       cmocka_unit_test(shuffling_prefers_no_place),
   };
