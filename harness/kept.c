@@ -1,6 +1,8 @@
 /* The figures of a series; see kept.h. */
 #include "harness/kept.h"
 
+#include "harness/sample.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +26,7 @@ static void last_phase(const struct rundata *d, const struct rundata_cell *c, co
   for (size_t u = 0; u < d->units.count; u++) {
     const char *name = d->units.names[u], *colon = strchr(name, ':');
     double ns;
-    if (!colon || strcmp(colon, ":time-ns") != 0 || strncmp(name, prefix, strlen(prefix)) != 0 ||
+    if (!sample_is_mark(name) || strncmp(name, prefix, strlen(prefix)) != 0 ||
         !rundata_median(d, c, name, &ns) || ns >= before_ns || ns <= latest)
       continue;
     latest = ns;

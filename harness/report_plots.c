@@ -4,6 +4,7 @@
  */
 #include "harness/gnuplot.h"
 #include "harness/report.h"
+#include "harness/sample.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -175,7 +176,7 @@ static void write_marks(const struct report *r, const struct rundata_cell *c, FI
     const char *next = NULL;
     double ns, least = INFINITY, live, rss = NAN;
     for (size_t u = 0; u < d->units.count; u++)
-      if (strstr(d->units.names[u], ":time-ns") && rundata_median(d, c, d->units.names[u], &ns) &&
+      if (sample_is_mark(d->units.names[u]) && rundata_median(d, c, d->units.names[u], &ns) &&
           ns > after && ns < least) {
         least = ns;
         next = d->units.names[u];

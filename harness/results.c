@@ -217,7 +217,7 @@ static bool has_headline_value(const struct sample *s) {
 
 static bool is_series(const struct sample *s) {
   for (size_t i = 0; i < s->value_count; i++)
-    if (phase_length(s->values[i].name) > 0)
+    if (sample_is_mark(s->values[i].name))
       return true;
   return false;
 }

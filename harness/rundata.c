@@ -351,7 +351,7 @@ static bool arrange(struct rundata *d, struct error *e) {
 
 static bool is_series(const struct rundata *d, const struct rundata_cell *c) {
   for (size_t u = 0; u < c->unit_count; u++)
-    if (c->units[u].n > 0 && strchr(d->units.names[u], ':'))
+    if (c->units[u].n > 0 && sample_is_mark(d->units.names[u]))
       return true;
   return false;
 }

@@ -90,6 +90,12 @@ bool sample_set_error(struct sample *s, const char *format, ...) {
   return true;
 }
 
+bool sample_is_mark(const char *unit) {
+  static const char end[] = ":time-ns";
+  size_t length = strlen(unit);
+  return length >= sizeof end && strcmp(unit + length - (sizeof end - 1), end) == 0;
+}
+
 bool sample_get(const struct sample *s, const char *unit, double *value) {
   for (size_t i = 0; i < s->value_count; i++)
     if (strcmp(s->values[i].name, unit) == 0) {

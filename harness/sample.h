@@ -122,6 +122,12 @@ bool sample_set_error(struct sample *s, const char *format, ...)
 /* The value of a unit; false when the sample does not have it. */
 bool sample_get(const struct sample *s, const char *unit, double *value);
 
+/*
+ * Is it the time of a series' mark, "PHASE:time-ns"? Every mark has one, and no other sample; a
+ * colon alone proves nothing, since names of hardware events have them.
+ */
+bool sample_is_mark(const char *unit);
+
 /* Writes the sample in the form above. false when the stream failed. */
 bool sample_write(const struct sample *s, FILE *out);
 

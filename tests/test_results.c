@@ -117,25 +117,27 @@ static void a_series_is_a_line_for_each_phase(void **state) {
   (void)state;
   struct error e;
   struct result r = {.cell = 1, .round = 1, .seq = 2, .sample = {.ops = 1}};
-  assert_true(sample_add(&r.sample, "trim-1:live-B", 4096) &&
-              sample_add(&r.sample, "trim-1:stall-ns", 77) &&
-              sample_add(&r.sample, "trim-1-more:live-B", 5) &&
-              sample_add(&r.sample, "trim:live-B", 6) &&
-              sample_add(&r.sample, "calibration-ns", 9));
+  assert_true(
+      sample_add(&r.sample, "trim-1:time-ns", 5) && sample_add(&r.sample, "trim-1:live-B", 4096) &&
+      sample_add(&r.sample, "trim-1:stall-ns", 77) &&
+      sample_add(&r.sample, "trim-1-more:live-B", 5) && sample_add(&r.sample, "trim:live-B", 6) &&
+      sample_add(&r.sample, "calibration-ns", 9));
   assert_true(sample_add_flag(&r.sample, "throttled", "0.2 s"));
   assert_false(results_have_series(&results));
   add(0, 1, 1, 10);
+  assert_true(sample_add(&results.items[0].sample, "perf::TASK-CLOCK:u/op", 3));
   assert_false(results_have_series(&results));
   assert_true(results_add(&results, &r, &e));
   assert_true(results_have_series(&results));
   writes(RESULTS_MEMORY, 1,
-         HEAD "allocator: glibc 2.36\n"
-              "# run abcd1234 round 1 seq 2\n# flag throttled 0.2 s\n"
-              "BenchmarkA/strategy=per-thread/phase=trim-1-4\t1\t4096 live-B\t77 stall-ns\n"
-              "# run abcd1234 round 1 seq 2\n# flag throttled 0.2 s\n"
-              "BenchmarkA/strategy=per-thread/phase=trim-1-more-4\t1\t5 live-B\n"
-              "# run abcd1234 round 1 seq 2\n# flag throttled 0.2 s\n"
-              "BenchmarkA/strategy=per-thread/phase=trim-4\t1\t6 live-B\n");
+         HEAD
+         "allocator: glibc 2.36\n"
+         "# run abcd1234 round 1 seq 2\n# flag throttled 0.2 s\n"
+         "BenchmarkA/strategy=per-thread/phase=trim-1-4\t1\t5 time-ns\t4096 live-B\t77 stall-ns\n"
+         "# run abcd1234 round 1 seq 2\n# flag throttled 0.2 s\n"
+         "BenchmarkA/strategy=per-thread/phase=trim-1-more-4\t1\t5 live-B\n"
+         "# run abcd1234 round 1 seq 2\n# flag throttled 0.2 s\n"
+         "BenchmarkA/strategy=per-thread/phase=trim-4\t1\t6 live-B\n");
   writes(RESULTS_HEADLINE, 1,
          HEAD "allocator: glibc 2.36\n# run abcd1234 round 1 seq 1\n"
               "BenchmarkA/strategy=malloc-4\t100\t10 ns/op\t64 B/op\n");
