@@ -4,6 +4,7 @@
  */
 #include "harness/report.h"
 #include "comparer/poolcmp.h"
+#include "harness/published.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,8 +136,32 @@ static bool compare_markdown(const struct report *r, char **text, struct error *
   return compare(arguments, text, e);
 }
 
-/* The seed's own layout, from the two files that a preset's run writes. */
-static bool compare_preset(const struct report *r, char **text, struct error *e) {
+/* All of a preset's columns in the older layout, which shows any number of them; NULL for two. */
+static bool compare_columns(const struct report *r, char **text, struct error *e) {
+  char samples[PATH_MAX];
+  *text = NULL;
+  if (r->data.columns.count < 3)
+    return true;
+  snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
+  const char *arguments[] = {"-format", "classic", "-col", column_key(&r->data), samples, NULL};
+  return compare(arguments, text, e);
+}
+
+/* The two columns beside the published ones, then all columns; the caller frees *text. */
+static bool add_published(const struct report *r, const char *two, const char *all, size_t width,
+                          char **text, struct error *e) {
+  size_t size;
+  FILE *memory = open_memstream(text, &size);
+  bool ok = memory && report_preset(r, two, width, memory);
+  if (ok && all)
+    fprintf(memory, "all columns\n%s\n", all);
+  if (memory)
+    ok = fclose(memory) == 0 && ok;
+  return ok || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+/* The pull request's own layout, from the two files that a preset's run writes. */
+static bool compare_preset(const struct report *r, size_t width, char **text, struct error *e) {
   char old[PATH_MAX], new[PATH_MAX];
   snprintf(old, sizeof old, "%s/old.txt", r->data.folder);
   snprintf(new, sizeof new, "%s/new.txt", r->data.folder);
@@ -146,8 +171,15 @@ static bool compare_preset(const struct report *r, char **text, struct error *e)
   char old_label[PATH_MAX + 8], new_label[PATH_MAX + 8];
   snprintf(old_label, sizeof old_label, "old=%s", old);
   snprintf(new_label, sizeof new_label, "new=%s", new);
-  const char *arguments[] = {"-format", "classic", old_label, new_label, NULL};
-  return compare(arguments, text, e);
+  const struct published *p = published_find(r->facts.preset);
+  const char *layout = p && p->layout == PUBLISHED_TEXT ? "text" : "classic";
+  const char *arguments[] = {"-format", layout, old_label, new_label, NULL};
+  char *two = NULL, *all = NULL;
+  bool ok = compare(arguments, &two, e) && compare_columns(r, &all, e) &&
+            add_published(r, two, all, width, text, e);
+  free(two);
+  free(all);
+  return ok;
 }
 
 /* --- Files and terminal. */
@@ -271,13 +303,26 @@ static void print_files(const struct report *r, bool plots) {
   printf("into a review: gh pr comment --body-file %s/review.md   (or paste it)\n", folder);
 }
 
+/* Code in a review comment scrolls sideways beyond about this width. */
+#define REVIEW_WIDTH 110
+
+/* What a preset's run has beside the comparison: for files, for the review and for the terminal. */
+static bool preset_tables(const struct report *r, char **review, char **shown, struct error *e) {
+  char *file = NULL;
+  bool ok = compare_preset(r, FILE_WIDTH, &file, e) && compare_preset(r, REVIEW_WIDTH, review, e) &&
+            compare_preset(r, (size_t)terminal_width(), shown, e) &&
+            (!file || write_file(r, "published.txt", file, e));
+  free(file);
+  return ok;
+}
+
 static bool tables(const struct report *r, struct error *e) {
-  char *text = NULL, *markdown = NULL, *shown = NULL, *preset = NULL;
+  char *text = NULL, *markdown = NULL, *shown = NULL, *preset = NULL, *review = NULL;
   int width = terminal_width();
   bool ok = compare_text(r, FILE_WIDTH, &text, e) && compare_markdown(r, &markdown, e) &&
-            compare_preset(r, &preset, e) &&
+            preset_tables(r, &review, &preset, e) &&
             (width == FILE_WIDTH || compare_text(r, width, &shown, e));
-  ok = ok && write_file(r, "comparison.txt", text, e) && write_review(r, markdown, preset, e);
+  ok = ok && write_file(r, "comparison.txt", text, e) && write_review(r, markdown, review, e);
   if (ok) {
     if (preset)
       printf("%s\n", preset);
@@ -288,6 +333,7 @@ static bool tables(const struct report *r, struct error *e) {
   free(markdown);
   free(shown);
   free(preset);
+  free(review);
   return ok;
 }
 

@@ -85,6 +85,13 @@ void report_memory_findings(const struct report *r, const char *tick, const char
                             FILE *out);
 
 /*
+ * --- report_preset.c: `tables` (poolcmp's text of old.txt and new.txt in the pull request's
+ * layout) with the published ones beside them, or below where both are wider than `width`, and a
+ * line a table on what reproduces. false without memory.
+ */
+bool report_preset(const struct report *r, const char *tables, size_t width, FILE *out);
+
+/*
  * --- report_review.c: review.md. `table` is poolcmp's markdown of ns/op; `preset` the published
  * comparison's own layout, NULL without one. false without memory.
  */
