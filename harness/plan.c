@@ -13,8 +13,8 @@
 enum {
   DEFAULT_ROUNDS = 10,
   DEFAULT_SWEEP_ROUNDS = 6,
-  QUICK_ROUNDS = 6,
-  QUICK_SWEEP_ROUNDS = 4,
+  QUICK_ROUNDS = 7,
+  QUICK_SWEEP_ROUNDS = 3,
   SERIES_ROUNDS = 3,
   NAME_MAX_LENGTH = 400,
 };
@@ -203,7 +203,7 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
   p->rounds_are_ours = all && !o->rounds && !o->quick;
   p->hurried = all || o->quick;
   p->window = o->window_ns ? o->window_ns : (o->quick ? 80 : 200) * MS;
-  p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 32 : all ? 560 : 260) * SECOND;
+  p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 34 : all ? 560 : 260) * SECOND;
   p->seed = o->seed;
 }
 
