@@ -52,16 +52,25 @@ static void write_bound(FILE *f, double value) {
     fprintf(f, "%.9g", value);
 }
 
+/*
+ * Median, bounds, samples. The count comes last because gnuplot does not see empty fields at the
+ * end of a line: it would show the bounds of the line before.
+ */
+static void write_median(const struct report *r, const struct rundata_values *v, FILE *f) {
+  struct stats_ranks ranks = stats_median_ranks(v->n, r->verdicts.confidence);
+  fprintf(f, "\t%.9g", stats_median(v->sorted, v->n));
+  write_bound(f, ranks.lo >= 1 ? v->sorted[ranks.lo - 1] : -INFINITY);
+  write_bound(f, ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : INFINITY);
+  fprintf(f, "\t%zu\n", v->n);
+}
+
 static void write_point(const struct report *r, const struct rundata_cell *c, FILE *f) {
   const struct rundata_values *v = rundata_unit(&r->data, c, "ns/op");
   if (!v)
     return;
-  struct stats_ranks ranks = stats_median_ranks(v->n, r->verdicts.confidence);
-  fprintf(f, "%s\t%s\t%u\t%.9g", r->data.rows.names[c->row], r->data.columns.names[c->column],
-          c->threads, stats_median(v->sorted, v->n));
-  write_bound(f, ranks.lo >= 1 ? v->sorted[ranks.lo - 1] : -INFINITY);
-  write_bound(f, ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : INFINITY);
-  fprintf(f, "\t%zu\n", v->n);
+  fprintf(f, "%s\t%s\t%u", r->data.rows.names[c->row], r->data.columns.names[c->column],
+          c->threads);
+  write_median(r, v, f);
 }
 
 /* Rows that have more than one thread count. */
@@ -109,12 +118,8 @@ static void write_percentile(const struct report *r, const struct rundata_cell *
   const struct rundata_values *v = rundata_unit(&r->data, c, unit);
   if (!v || v->n == 0)
     return;
-  struct stats_ranks ranks = stats_median_ranks(v->n, r->verdicts.confidence);
-  fprintf(f, "%s\t%s\t%s\t%.9g", r->data.rows.names[c->row], r->data.columns.names[c->column],
-          share, stats_median(v->sorted, v->n));
-  write_bound(f, ranks.lo >= 1 ? v->sorted[ranks.lo - 1] : -INFINITY);
-  write_bound(f, ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : INFINITY);
-  fputc('\n', f);
+  fprintf(f, "%s\t%s\t%s", r->data.rows.names[c->row], r->data.columns.names[c->column], share);
+  write_median(r, v, f);
 }
 
 static bool write_latency(const struct report *r, struct error *e) {
@@ -127,7 +132,7 @@ static bool write_latency(const struct report *r, struct error *e) {
           "interval.\n",
           d->headline, 100 * r->verdicts.confidence);
   write_notes(r, f);
-  fputs("# columns\tcase\tseries\tshare of ops\tns\tlow\thigh\n", f);
+  fputs("# columns\tcase\tseries\tshare of ops\tns\tlow\thigh\tsamples\n", f);
   for (size_t row = 0; row < d->rows.count; row++)
     for (size_t column = 0; column < d->columns.count; column++) {
       const struct rundata_cell *c = rundata_headline(d, row, column);

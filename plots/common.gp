@@ -25,7 +25,8 @@ stats data using (note(strcol(1), strcol(2)), 0) nooutput
 set datafile commentschars "#"
 
 # A field as a number; NaN when it is empty. Not by $n: gnuplot leaves out lines where that is
-# missing, with everything that is counted on the way.
+# missing, with everything that is counted on the way. The last field of a line must not be empty:
+# gnuplot does not count it and gives what an earlier line had there.
 field(n) = strlen(strcol(n)) > 0 ? real(strcol(n)) : NaN
 
 # Lists of words: the names of cases and series hold no blanks.

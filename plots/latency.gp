@@ -2,8 +2,8 @@
 #   gnuplot -c plots/latency.gp RUN/plots/latency.tsv latency.svg      (or .png)
 #
 # Data, tab separated: case, series, share of the ops that took no longer, ns, lower and upper bound
-# of its median over the samples (empty: unbounded). A percentile that a sample was too short for
-# has no line.
+# of its median over the samples (empty: unbounded), number of samples. A percentile that a sample
+# was too short for has no line.
 data = ARG1
 out = ARG2
 slash = 0
@@ -17,16 +17,17 @@ stats data using (cases = add(cases, strcol(1)), 0) nooutput
 cases = cases[2:]
 panel_count = words(cases)
 cut = 3.0
-bar_end(b, v) = b == b && b > 0 ? b : v
-reach_up(v, b) = min(cut * v, bar_end(b, v))
-reach_down(v, b) = max(v / cut, bar_end(b, v))
+# Without a bound the bar ends at its point.
+bar_end(n) = strlen(strcol(n)) > 0 && real(strcol(n)) > 0 ? real(strcol(n)) : real(strcol(4))
+reach_up(n) = min(cut * field(4), bar_end(n))
+reach_down(n) = max(field(4) / cut, bar_end(n))
 array highest[panel_count]
 array lowest[panel_count]
 do for [p = 1:panel_count] {
   high = 1
   low = 1e300
   stats data using (strcol(1) eq word(cases, p) && field(4) > 0 ? \
-    (high = max(high, reach_up(field(4), field(6))), low = min(low, reach_down(field(4), field(5))), 0) : 0) nooutput
+    (high = max(high, reach_up(6)), low = min(low, reach_down(5)), 0) : 0) nooutput
   highest[p] = high
   lowest[p] = min(low, high)
 }
@@ -101,7 +102,7 @@ do for [p = 1:panel_count] {
   apart(share, s) = place(share) * pixel ** (min(2, 12.0 / series_count) * (s - (series_count + 1) / 2.0))
   mine(s) = strcol(1) eq name && strcol(2) eq series[s] && field(4) > 0
   plot for [s = 1:series_count] data using (mine(s) ? apart(field(3), s) : NaN):(field(4)): \
-         (bar_end(field(5), field(4))):(bar_end(field(6), field(4))) \
+         (bar_end(5)):(bar_end(6)) \
          with yerrorbars pt -1 lw 1 lc rgb colour[index(s)], \
        for [s = 1:series_count] data using (mine(s) ? apart(field(3), s) : NaN):(field(4)) \
          with linespoints pt shape[index(s)] ps 0.8 lw 1.6 lc rgb colour[index(s)]

@@ -461,8 +461,8 @@ static void plot_data_holds_medians_and_ratios_with_intervals(void **state) {
   /* n = 8: 1st to 7th of {980 .. 1020}; binomial(8, 1/2) leaves (1 + 9) / 256 outside, 3.9 %. */
   assert_holds(text, "Case/a\tmalloc\t4\t1002.5\t980\t1015\t8\n");
   text = read_file(p, "plots/latency.tsv");
-  assert_holds(text, "Case/a\tmalloc\t0.5\t451.125\t441\t456.75\n");
-  assert_holds(text, "Case/a\tmalloc\t0.99\t7017.5\t6860\t7105\n");
+  assert_holds(text, "Case/a\tmalloc\t0.5\t451.125\t441\t456.75\t8\n");
+  assert_holds(text, "Case/a\tmalloc\t0.99\t7017.5\t6860\t7105\t8\n");
   assert_null(strstr(text, "\t0.9\t"));
   text = read_file(p, "plots/delta.tsv");
   /* Half of malloc's; no pair of samples is further off than the extremes of the noise. */
