@@ -4,7 +4,8 @@
  * A strategy is one file, strategies/NAME.c, that defines
  * `const struct strategy strategy_NAME` (a dash in NAME becomes an underscore).
  * make writes the registry from the file names. What several strategies share lives in
- * strategies/support/. Strategies know this header, harness/heap.h and nothing else.
+ * strategies/support/. Strategies know this header, harness/heap.h, harness/span.h and nothing
+ * else.
  *
  * Words: a *get* takes an object from the strategy, a *put* gives it back, a *drop* gives it
  * to the allocator without giving it back; a get is a *hit* when a recycled object served it
@@ -13,6 +14,8 @@
  */
 #ifndef POOLBENCH_STRATEGY_H
 #define POOLBENCH_STRATEGY_H
+
+#include "harness/span.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -46,25 +49,52 @@ struct kind {
  * What a strategy counts. X(field, unit per op, what it counts)
  * Every counter has one writer, its thread; readers sum them at any time.
  */
-#define POOL_COUNTERS(X)                                                                       \
-  X(gets, "gets/op", "gets, hit or miss")                                                      \
-  X(puts, "puts/op", "puts")                                                                   \
-  X(drops, "drops/op", "objects dropped instead of put")                                       \
-  X(misses, "misses/op", "gets that went to the allocator")                                    \
-  X(overflows, "overflows/op", "puts beyond a cap, freed at once")                             \
-  X(lock_acquisitions, "lockacq/op", "lock acquisitions")                                      \
-  X(lock_contended, "contended/op", "acquisitions that did not get the lock at the first try") \
-  X(lock_wait_ns, "lockwait-ns/op", "time waited for locks, timed only after a failed try")    \
-  X(lock_hold_ns, "lockhold-ns/op", "time locks were held, where it is measured")              \
-  X(cas_retries, "cas-retries/op", "compare-and-swap failures")                                \
-  X(steals, "steals/op", "objects taken from another thread's shard")                          \
-  X(scans, "scans/op", "other shards looked at")                                               \
+#define POOL_COUNTERS(X)                                                                        \
+  X(gets, "gets/op", "gets, hit or miss")                                                       \
+  X(puts, "puts/op", "puts")                                                                    \
+  X(drops, "drops/op", "objects dropped instead of put")                                        \
+  X(misses, "misses/op", "gets that went to the allocator")                                     \
+  X(overflows, "overflows/op", "puts beyond a cap, freed at once")                              \
+  X(lock_acquisitions, "lockacq/op", "lock acquisitions")                                       \
+  X(lock_contended, "contended/op", "acquisitions that did not get the lock at the first try")  \
+  X(lock_wait_ns, "lockwait-ns/op", "time waited for locks, timed only after a failed try")     \
+  X(lock_hold_ns, "lockhold-ns/op", "time locks were held: a sample of holds, scaled up")       \
+  X(owner_switches, "owner-switches/op", "acquisitions of a lock that another thread had last") \
+  X(cas_retries, "cas-retries/op", "compare-and-swap failures")                                 \
+  X(steals, "steals/op", "objects taken from another thread's shard")                           \
+  X(scans, "scans/op", "other shards looked at")                                                \
   X(remote_puts, "remote-puts/op", "puts by a thread that did not get the object, where known")
+
+/*
+ * What a strategy times for the time budget (harness/budget.h), in ns. X(field, what it sums)
+ * Waits are split by clocks that cost 3 us a wait, so few of them are when there are many.
+ */
+#define POOL_TIMES(X)                                                                  \
+  X(timed_waits, "waits for locks that were split")                                    \
+  X(timed_wait_ns, "how long they lasted")                                             \
+  X(timed_wait_cpu_ns, "CPU time from before such a wait to after the release")        \
+  X(timed_wait_hold_ns, "how long the locks were then held, which is in the CPU time") \
+  X(timed_wait_delay_ns, "run-queue delay meanwhile")                                  \
+  X(timed_handoff_ns, "from the last release before such a wait ended to its end")     \
+  X(cas_ns, "from the first failure of a compare-and-swap to its success or end")      \
+  X(scan_ns, "searches of other shards without their CAS retries: a sample, scaled up")
+
+/* The owning thread's own: which calls it times, and how. All zero: none. */
+struct pool_timing {
+  const struct span_clock *clock;
+  struct span_gap hold, scan;
+  uint64_t split_wait_at; /* CLOCK_MONOTONIC: waits that begin before are not split */
+  int delay_fd;           /* the thread's schedstat file, -1: none */
+};
 
 struct pool_counters {
 #define POOL_COUNTER_FIELD(field, unit, what) _Atomic uint64_t field;
   POOL_COUNTERS(POOL_COUNTER_FIELD)
 #undef POOL_COUNTER_FIELD
+#define POOL_TIME_FIELD(field, what) _Atomic uint64_t field;
+  POOL_TIMES(POOL_TIME_FIELD)
+#undef POOL_TIME_FIELD
+  struct pool_timing timing;
 };
 
 /* The sum over all threads, past and present. hits = gets - misses. */
@@ -72,6 +102,9 @@ struct pool_stats {
 #define POOL_STAT_FIELD(field, unit, what) uint64_t field;
   POOL_COUNTERS(POOL_STAT_FIELD)
 #undef POOL_STAT_FIELD
+#define POOL_TIME_STAT(field, what) uint64_t field;
+  POOL_TIMES(POOL_TIME_STAT)
+#undef POOL_TIME_STAT
 };
 
 /* What a pool holds for later gets; live objects are not in it. */
@@ -131,6 +164,7 @@ struct pool_config {
   unsigned threads; /* the most threads that will be attached at once */
   char *why;        /* on failure: what was wrong and what would be right */
   size_t why_size;
+  const struct span_clock *clock; /* for POOL_TIMES, valid until close; NULL: nothing is timed */
 };
 
 struct strategy {

@@ -332,7 +332,7 @@ static void shard_end(struct pool *pool, struct pool_scope *scope) {
 
 /* Tries the tails of all shards of one half, the thread's own included, from `first` on. */
 static void *search(struct shard_thread *thread, uint64_t half, unsigned kind, unsigned first,
-                    uint64_t *retries) {
+                    struct timing_retries *retries) {
   struct pool_counters *counters = &thread->base.thread.counters;
   unsigned count = thread->pool->shard_count;
   struct shard *shards = shard_at(thread->pool, half, kind, 0);
@@ -349,7 +349,8 @@ static void *search(struct shard_thread *thread, uint64_t half, unsigned kind, u
   return NULL;
 }
 
-static void *search_victims(struct shard_thread *thread, unsigned kind, uint64_t *retries) {
+static void *search_victims(struct shard_thread *thread, unsigned kind,
+                            struct timing_retries *retries) {
   uint64_t half = thread->seat->trims + 1;
   struct shard *own = shard_at(thread->pool, half, kind, thread->index);
   void *object = own->private_object;
@@ -363,20 +364,37 @@ static void *search_victims(struct shard_thread *thread, unsigned kind, uint64_t
   return object;
 }
 
+/* Everywhere but in the thread's own head: what the time budget calls a scan. */
+static void *search_all(struct shard_thread *thread, unsigned kind,
+                        struct timing_retries *retries) {
+  unsigned next = thread->index + 1 < thread->pool->shard_count ? thread->index + 1 : 0;
+  void *object = search(thread, thread->seat->trims, kind, next, retries);
+  if (!object && thread->look_for_victims)
+    object = search_victims(thread, kind, retries);
+  return object;
+}
+
+static void *search_timed(struct shard_thread *thread, unsigned kind,
+                          struct timing_retries *retries) {
+  struct pool_counters *counters = &thread->base.thread.counters;
+  if (!span_gap_due(&counters->timing.scan))
+    return search_all(thread, kind, retries);
+  uint64_t begin = span_begin();
+  void *object = search_all(thread, kind, retries);
+  timing_count_scan(counters, begin, retries);
+  return object;
+}
+
 /* The newest ring had nothing. Not inlined, so that the paths before save no registers for it. */
 __attribute__((noinline)) static void *get_slow(struct shard_thread *thread, unsigned kind) {
   struct pool_counters *counters = &thread->base.thread.counters;
-  uint64_t retries = 0;
+  struct timing_retries retries = {0};
   struct ring *newest = thread->primary[kind]->chain.head;
   void *object = newest ? chain_pop_older(newest) : NULL;
-  if (!object) {
-    unsigned next = thread->index + 1 < thread->pool->shard_count ? thread->index + 1 : 0;
-    object = search(thread, thread->seat->trims, kind, next, &retries);
-  }
-  if (!object && thread->look_for_victims)
-    object = search_victims(thread, kind, &retries);
-  if (retries)
-    pool_count(&counters->cas_retries, retries);
+  if (!object)
+    object = search_timed(thread, kind, &retries);
+  if (retries.failures)
+    timing_count_retries(counters, &retries);
   if (object)
     return object;
   pool_count(&counters->misses, 1);

@@ -63,7 +63,7 @@ static void open_spec(const char *spec) {
   if (!inner)
     fail_msg("%s", why);
   s = check_wrap(inner);
-  struct pool_config config = {options, count, 4, why, sizeof why};
+  struct pool_config config = {options, count, 4, why, sizeof why, NULL};
   pool = s->open(kinds, KINDS, &config);
   if (!pool)
     fail_msg("%s", why);
@@ -256,7 +256,7 @@ static void a_strategy_that_gives_an_object_twice(void **state) {
 static void one_pool_at_a_time(void **state) {
   (void)state;
   char why[200] = "";
-  struct pool_config config = {NULL, 0, 1, why, sizeof why};
+  struct pool_config config = {NULL, 0, 1, why, sizeof why, NULL};
   open_spec("malloc");
   assert_null(s->open(kinds, KINDS, &config));
   assert_non_null(strstr(why, "one pool at a time"));

@@ -241,6 +241,28 @@ static void a_contended_acquisition_is_counted_and_timed(void **spec) {
   assert_int_equal(stats.lock_acquisitions, 4);
   assert_int_equal(stats.lock_contended, 1);
   assert_true(stats.lock_wait_ns > 0);
+  assert_int_equal(stats.timed_waits, 1);
+  assert_int_equal(stats.timed_wait_ns, stats.lock_wait_ns);
+  assert_true(stats.timed_handoff_ns <= stats.timed_wait_ns);
+  fixture_close(&f);
+}
+
+/* One thread alone takes the lock over once; of its many holds some are timed. */
+static void owner_switches_and_holds_are_counted(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "global-locked", &plain, 1);
+  struct pool_thread *other = f.s->attach(f.pool);
+  for (int i = 0; i < 1000; i++)
+    get_then_put(&f, f.thread, 1);
+  assert_int_equal(fixture_stats(&f).owner_switches, 1);
+  get_then_put(&f, other, 1);
+  get_then_put(&f, f.thread, 1);
+  struct pool_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.owner_switches, 3);
+  assert_true(stats.lock_hold_ns > 0);
+  assert_int_equal(stats.timed_waits, 0);
+  f.s->detach(f.pool, other);
   fixture_close(&f);
 }
 
@@ -421,6 +443,7 @@ int main(void) {
       cmocka_unit_test(arena_destroys_at_the_end_of_the_scope),
       cmocka_unit_test(arena_takes_large_and_aligned_objects),
       cmocka_unit_test(global_locked_takes_its_lock_at_every_get_and_put),
+      cmocka_unit_test(owner_switches_and_holds_are_counted),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked"),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=adaptive"),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=ticket"),

@@ -255,7 +255,7 @@ static void a_chain_is_lifo_at_its_head_and_fifo_at_its_tail(void **state) {
   (void)state;
   struct chain chain = {0};
   static char objects[1000];
-  uint64_t retries = 0;
+  struct timing_retries retries = {0};
   assert_null(chain_pop(&chain));
   assert_null(chain_steal(&chain, &retries));
   for (int round = 0; round < 3; round++) {
@@ -268,7 +268,7 @@ static void a_chain_is_lifo_at_its_head_and_fifo_at_its_tail(void **state) {
     assert_null(chain_pop(&chain));
     assert_null(chain_steal(&chain, &retries));
   }
-  assert_int_equal(retries, 0);
+  assert_int_equal(retries.failures, 0);
   chain_free_rings(chain_detach_rings(&chain));
 }
 
@@ -291,7 +291,8 @@ static void see(struct numbers *n, void *number) {
 
 static void *steal_numbers(void *arg) {
   struct numbers *n = arg;
-  uint64_t retries = 0, stolen = 0;
+  struct timing_retries retries = {0};
+  uint64_t stolen = 0;
   for (;;) {
     bool done = atomic_load(&n->done);
     void *number = chain_steal(&n->chain, &retries);

@@ -2,6 +2,7 @@
 #include "strategies/support/base.h"
 
 #include "harness/heap.h"
+#include "strategies/support/timing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,7 @@ void *base_open(size_t pool_size, size_t thread_size, const struct kind *kinds, 
   pool->kind_count = kind_count;
   pool->pool_size = pool_size;
   pool->thread_size = thread_size;
+  pool->clock = config->clock;
   pool->threads.prev = pool->threads.next = &pool->threads;
   int error = pthread_mutex_init(&pool->roster, NULL);
   if (error) {
@@ -61,7 +63,10 @@ void base_close(struct base_pool *pool) {
 }
 
 void *base_attach(struct base_pool *pool) {
-  return alloc_lines(pool->thread_size);
+  struct base_thread *thread = alloc_lines(pool->thread_size);
+  if (thread)
+    timing_open(&thread->thread.counters.timing, pool->clock);
+  return thread;
 }
 
 void base_enter(struct base_pool *pool, struct base_thread *thread) {
@@ -76,6 +81,9 @@ static void add_counters(struct pool_stats *sum, const struct pool_counters *c) 
 #define ADD(field, unit, what) sum->field += atomic_load_explicit(&c->field, memory_order_relaxed);
   POOL_COUNTERS(ADD)
 #undef ADD
+#define ADD(field, what) sum->field += atomic_load_explicit(&c->field, memory_order_relaxed);
+  POOL_TIMES(ADD)
+#undef ADD
 }
 
 void base_leave(struct base_pool *pool, struct base_thread *thread) {
@@ -87,6 +95,7 @@ void base_leave(struct base_pool *pool, struct base_thread *thread) {
 }
 
 void base_free(struct base_pool *pool, struct base_thread *thread) {
+  timing_close(&thread->thread.counters.timing);
   heap_free(thread, pool->thread_size);
 }
 

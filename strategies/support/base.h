@@ -17,16 +17,17 @@ struct base_thread {
   struct pool_thread thread; /* counters: written by the thread, read by stats */
   struct base_thread *prev, *next;
 };
-_Static_assert(sizeof(struct base_thread) <= POOL_LINE, "counters and links share one line");
+_Static_assert(sizeof(struct base_thread) <= 3 * POOL_LINE, "counters, timing and links");
 
 /* First member of a strategy's `struct pool`. */
 struct base_pool {
   const struct kind *kinds;
   size_t kind_count;
-  size_t pool_size, thread_size; /* bytes to give back to the heap */
-  pthread_mutex_t roster;        /* guards threads and past */
-  struct base_thread threads;    /* a ring; this one is its head */
-  struct pool_stats past;        /* counters of the threads that have left */
+  size_t pool_size, thread_size;  /* bytes to give back to the heap */
+  const struct span_clock *clock; /* as configured */
+  pthread_mutex_t roster;         /* guards threads and past */
+  struct base_thread threads;     /* a ring; this one is its head */
+  struct pool_stats past;         /* counters of the threads that have left */
   /* Read by every begin and end, written by trim alone: a line of its own. */
   _Alignas(POOL_LINE) _Atomic uint64_t epoch;
 };

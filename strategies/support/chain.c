@@ -23,9 +23,9 @@ static struct ring *ring_new(uint64_t size) {
 }
 
 /* Anyone. NULL when empty. */
-static void *ring_steal(struct ring *ring, uint64_t *retries) {
+static void *ring_steal(struct ring *ring, struct timing_retries *retries) {
   uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_seq_cst);
-  for (;; ++*retries) {
+  for (;; timing_failed(retries)) {
     /* Tail before head, both in the one order that the owner's exchange is in. */
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_seq_cst);
     if (head <= tail)
@@ -66,7 +66,7 @@ void *chain_pop_older(struct ring *newest) {
   return NULL;
 }
 
-void *chain_steal(struct chain *chain, uint64_t *retries) {
+void *chain_steal(struct chain *chain, struct timing_retries *retries) {
   struct ring *ring = atomic_load_explicit(&chain->tail, memory_order_acquire);
   while (ring) {
     /*
@@ -76,6 +76,7 @@ void *chain_steal(struct chain *chain, uint64_t *retries) {
      */
     struct ring *next = atomic_load_explicit(&ring->next, memory_order_acquire);
     void *object = ring_steal(ring, retries);
+    timing_retried(retries);
     if (object || !next)
       return object;
     struct ring *expected = ring;

@@ -20,6 +20,7 @@
 #define POOLBENCH_SUPPORT_CHAIN_H
 
 #include "strategies/strategy.h"
+#include "strategies/support/timing.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -45,8 +46,8 @@ struct chain {
   _Atomic(struct ring *) tail; /* where thieves begin; NULL: the chain has no ring */
 };
 
-/* Anyone. NULL when empty. `retries` counts CAS failures. */
-void *chain_steal(struct chain *chain, uint64_t *retries);
+/* Anyone. NULL when empty. CAS failures are added to `retries`. */
+void *chain_steal(struct chain *chain, struct timing_retries *retries);
 
 /*
  * Owner, on an empty chain: unlinks its rings, linked by `older`; NULL when there are none. They

@@ -1,8 +1,6 @@
 /* Set-up and the waiting path of the counted lock; see lock.h. */
 #include "strategies/support/lock.h"
 
-#include <time.h>
-
 const char *const lock_names[] = {
     [LOCK_PTHREAD] = "pthread", [LOCK_ADAPTIVE] = "adaptive", [LOCK_TICKET] = "ticket",
     [LOCK_MCS] = "mcs",         [LOCK_MCS + 1] = NULL,
@@ -42,12 +40,6 @@ void lock_destroy(struct lock *lock) {
     pthread_mutex_destroy(&lock->mutex);
 }
 
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void wait_for(struct lock *lock, struct lock_hold *hold) {
   switch (lock->type) {
   case LOCK_PTHREAD:
@@ -63,13 +55,82 @@ static void wait_for(struct lock *lock, struct lock_hold *hold) {
   }
 }
 
+/*
+ * The clocks before the wait cost their 2 us while the lock is somebody else's anyway; those after
+ * it are read when the lock is free again.
+ */
+static void wait_and_split(struct lock *lock, struct lock_hold *hold,
+                           struct pool_counters *counters) {
+  const struct span_clock *clock = counters->timing.clock;
+  timing_read_before(&counters->timing, &hold->before);
+  uint64_t begin = span_begin();
+  atomic_fetch_add_explicit(&lock->watchers, 1, memory_order_relaxed);
+  wait_for(lock, hold);
+  hold->begin = span_end();
+  atomic_fetch_sub_explicit(&lock->watchers, 1, memory_order_relaxed);
+  /* A release before the wait began left the lock free: all of this is the way in. */
+  uint64_t released = lock->released > begin ? lock->released : begin;
+  hold->counters = counters;
+  hold->is_wait = true;
+  hold->wait_ns = span_to_ns(clock, hold->begin - begin);
+  hold->handoff_ns = span_to_ns(clock, hold->begin - released);
+  pool_count(&counters->lock_wait_ns, hold->wait_ns);
+}
+
+/* A hold may be due inside a wait that is split: the wait goes first, the hold is timed later. */
+void lock_time_hold(struct lock_hold *hold, struct pool_counters *counters) {
+  if (hold->counters) {
+    counters->timing.hold.left = 1;
+    counters->timing.hold.weight++;
+    return;
+  }
+  hold->counters = counters;
+  hold->is_wait = false;
+  hold->begin = span_begin();
+}
+
+static void count_wait(const struct lock_hold *hold, struct pool_counters *c) {
+  struct timing_clocks after;
+  timing_read_after(&c->timing, &after);
+  pool_count(&c->timed_waits, 1);
+  pool_count(&c->timed_wait_ns, hold->wait_ns);
+  pool_count(&c->timed_wait_hold_ns, span_to_ns(c->timing.clock, hold->end - hold->begin));
+  pool_count(&c->timed_handoff_ns, hold->handoff_ns);
+  pool_count(&c->timed_wait_cpu_ns, after.cpu_ns - hold->before.cpu_ns);
+  if (after.delay_ns > hold->before.delay_ns)
+    pool_count(&c->timed_wait_delay_ns, after.delay_ns - hold->before.delay_ns);
+  /* The low bits keep it out of step with whatever the caller does periodically. */
+  c->timing.split_wait_at = clock_wall_ns() + TIMING_WAIT_EVERY_NS + (after.cpu_ns & 0xffff);
+}
+
+void lock_count_times(struct lock_hold *hold) {
+  struct pool_counters *counters = hold->counters;
+  uint64_t ns;
+  if (hold->is_wait) {
+    count_wait(hold, counters);
+    return;
+  }
+  if (span_ns(counters->timing.clock, hold->begin, hold->end, &ns))
+    pool_count(&counters->lock_hold_ns, ns * counters->timing.hold.weight);
+  span_gap_draw(&counters->timing.hold);
+}
+
+void lock_inject(const struct lock *lock, const struct pool_counters *counters) {
+  if (counters->timing.clock)
+    span_delay(counters->timing.clock, lock->inject_ns);
+}
+
 void lock_wait(struct lock *lock, struct lock_hold *hold, struct pool_counters *counters) {
   if (!counters) {
     wait_for(lock, hold);
     return;
   }
   pool_count(&counters->lock_contended, 1); /* before the wait, so that a sampler sees it */
-  uint64_t start = now_ns();
+  uint64_t start = clock_wall_ns();
+  if (counters->timing.clock && start >= counters->timing.split_wait_at) {
+    wait_and_split(lock, hold, counters);
+    return;
+  }
   wait_for(lock, hold);
-  pool_count(&counters->lock_wait_ns, now_ns() - start);
+  pool_count(&counters->lock_wait_ns, clock_wall_ns() - start);
 }
