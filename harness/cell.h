@@ -3,15 +3,15 @@
  *
  *     poolbench worker --case NAME --strategy SPEC --threads N --cpu-map LIST --window NS
  *         --limit NS --discipline D --seed S --fd FD [--object FILE] [--counters LIST]
- *         [--expect-allocator NAME] [--options TEXT] [--warmup-limit NS] [--no-latency] [--lines]
- *         [--join]
+ *         [--expect-allocator NAME] [--options TEXT] [--warmup-limit NS] [--no-latency]
+ *         [--no-states] [--lines] [--join]
  *
  * --cpu-map holds one CPU number a thread, in thread order ("0,1,0,1"), or "none"; the runner
  * made it with hwloc (placement.h), so that a worker loads no topology. --window is the length the
  * measured part aims at, --limit the time after which the worker gives up and reports a bound,
- * counted from the start of its warm-up. --no-latency times no ops one by one, which shows what
- * timing them costs. --lines adds a pass that looks for shared cache lines (lines.h). --join makes
- * the worker join its threads and close the pool (checks do).
+ * counted from the start of its warm-up. --no-latency times no ops one by one and --no-states no
+ * states (budget.h), which shows what timing them costs. --lines adds a pass that looks for shared
+ * cache lines (lines.h). --join makes the worker join its threads and close the pool (checks do).
  */
 #ifndef POOLBENCH_CELL_H
 #define POOLBENCH_CELL_H
@@ -36,7 +36,7 @@ struct cell {
   const char *options;          /* the workload's own, "key=value,..."; NULL: defaults */
   const char *counters;         /* comma separated events, NULL: the default set, "": none */
   const char *expect_allocator; /* NULL, or the allocator the process must prove it has */
-  bool no_latency, lines;
+  bool no_latency, no_states, lines;
   bool join;
 };
 

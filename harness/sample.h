@@ -55,6 +55,18 @@ enum unit_better { BETTER_NONE, BETTER_LOWER, BETTER_HIGHER };
   X(RSS_PEAK, "rss-peak-B", BETTER_LOWER, 0, "VmHWM")                                             \
   X(FOREIGN, "foreign-cpu-%", BETTER_LOWER, 0, "CPU that others used during the measured part")   \
   X(SHARED_LINES, "shared-lines-%", BETTER_LOWER, 0, "lines with live objects of two threads")    \
+  X(WORK_NS, "work-ns/op", BETTER_LOWER, 0, "CPU time that no other state claims / ops")          \
+  X(HEAP_NS, "heap-ns/op", BETTER_LOWER, 0, "CPU time in the allocator / ops")                    \
+  X(SPIN_NS, "lockspin-ns/op", BETTER_LOWER, 0, "CPU time waiting for locks / ops")               \
+  X(LOCKED_NS, "lockblocked-ns/op", BETTER_LOWER, 0, "asleep for locks of the strategy / ops")    \
+  X(CAS_NS, "cas-ns/op", BETTER_LOWER, 0, "after failed compare-and-swaps / ops")                 \
+  X(SCAN_NS, "scan-ns/op", BETTER_LOWER, 0, "searching other shards / ops")                       \
+  X(SLEEP_NS, "sleep-ns/op", BETTER_LOWER, 0, "asleep for anything else / ops")                   \
+  X(TAIL_NS, "tail-ns/op", BETTER_LOWER, 0, "done, while the last ops of others ran / ops")       \
+  X(REMAINDER_NS, "remainder-ns/op", BETTER_NONE, 0, "thread time that no state claims / ops")    \
+  X(HANDOFF_NS, "handoff-ns/op", BETTER_LOWER, 0, "part of lock waits after the release / ops")   \
+  X(FAULT_NS, "fault-ns/op", BETTER_LOWER, 0, "page faults, at a calibrated price each / ops")    \
+  X(HEAP_ERROR_NS, "heap-error-ns/op", BETTER_LOWER, 0, "by how much heap-ns/op may be off")      \
   X(SPEED, "host-speed-%", BETTER_NONE, 0, "calibration loop against the run's median")
 
 enum unit_id {

@@ -192,6 +192,48 @@ static bool fill_latency(const struct measurement *m, struct sample *out) {
          sample_add(out, unit(UNIT_TIMED), 100 * (double)h->total / (double)m->ops);
 }
 
+/* The states of enum budget_state in its order; the run queue has a unit of its own already. */
+static const enum unit_id state_units[BUDGET_STATES] = {
+    [BUDGET_WORK] = UNIT_WORK_NS,         [BUDGET_HEAP] = UNIT_HEAP_NS,
+    [BUDGET_SPIN] = UNIT_SPIN_NS,         [BUDGET_LOCKED] = UNIT_LOCKED_NS,
+    [BUDGET_CAS] = UNIT_CAS_NS,           [BUDGET_SCAN] = UNIT_SCAN_NS,
+    [BUDGET_RUNQUEUE] = UNIT_RUNQUEUE_NS, [BUDGET_SLEEP] = UNIT_SLEEP_NS,
+    [BUDGET_TAIL] = UNIT_TAIL_NS,         [BUDGET_REMAINDER] = UNIT_REMAINDER_NS,
+};
+
+static const struct {
+  enum unit_id unit;
+  enum budget_part part;
+} part_units[BUDGET_PARTS] = {{UNIT_HANDOFF_NS, BUDGET_HANDOFF},
+                              {UNIT_FAULT_NS, BUDGET_FAULTS},
+                              {UNIT_HEAP_ERROR_NS, BUDGET_HEAP_ERROR}};
+
+static bool fill_budget(const struct measurement *m, struct sample *out) {
+  struct budget b;
+  struct budget_readings readings = {
+      .elapsed_ns = m->elapsed_ns,
+      .threads = m->threads,
+      .thread = m->thread,
+      .heap_start = &m->heap_start,
+      .heap_end = &m->heap_end,
+      .pool_start = &m->pool_start,
+      .pool_end = &m->pool_end,
+      .prices = &m->prices,
+  };
+  const char *why = budget_make(&readings, &b) ? NULL : b.why;
+  bool ok = true;
+  for (int i = 0; i < BUDGET_STATES; i++)
+    if (i != BUDGET_RUNQUEUE)
+      ok = ok && (why ? sample_add_missing(out, unit(state_units[i]), why)
+                      : per_op(out, unit(state_units[i]), b.state[i], m));
+  for (int i = 0; i < BUDGET_PARTS; i++) {
+    const char *name = unit(part_units[i].unit);
+    ok = ok && (why ? sample_add_missing(out, name, why)
+                    : per_op(out, name, b.part[part_units[i].part], m));
+  }
+  return ok;
+}
+
 static bool fill_throttled(const struct measurement *m, struct sample *out) {
   char text[100];
   if (!m->has_throttled || m->throttled == 0)
@@ -209,7 +251,8 @@ bool units_fill(const struct measurement *m, struct sample *out) {
                 m) &&
          per_op(out, unit(UNIT_ALLOCS_OP), more(m->heap_start.allocs, m->heap_end.allocs), m) &&
          fill_time(m, &sums, out) && fill_latency(m, out) && fill_memory(m, out) &&
-         fill_pool(m, out) && fill_foreign(m, &sums, out) && fill_throttled(m, out);
+         fill_pool(m, out) && fill_budget(m, out) && fill_foreign(m, &sums, out) &&
+         fill_throttled(m, out);
 }
 
 static bool add_shared(const struct lines_count *c, const char *kind, struct sample *out) {

@@ -7,24 +7,15 @@
 #ifndef POOLBENCH_UNITS_H
 #define POOLBENCH_UNITS_H
 
+#include "harness/budget.h"
 #include "harness/heap.h"
 #include "harness/histogram.h"
 #include "harness/lines.h"
-#include "harness/osstat.h"
 #include "harness/sample.h"
 #include "strategies/strategy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* One measuring thread. */
-struct thread_reading {
-  int cpu;                               /* -1: unbound */
-  uint64_t span_ns;                      /* from the release to the end of its last op */
-  struct os_usage start, end;            /* read by itself before its first and after its last op */
-  uint64_t delay_start_ns, delay_end_ns; /* run-queue delay, before the release and at its end */
-  bool has_delay;
-};
 
 struct measurement {
   uint64_t ops, elapsed_ns; /* release to the end of the last op */
@@ -40,6 +31,7 @@ struct measurement {
   bool has_system_bytes, has_rss, has_throttled;
   uint64_t system_bytes, rss_peak, throttled;
   char why_no_system_bytes[160];
+  struct budget_prices prices;
 };
 
 /* Bytes allocated and not yet freed; 0 when frees of other threads are seen first. */

@@ -17,6 +17,7 @@
 #include "harness/speed.h"
 #include "harness/team.h"
 #include "harness/units.h"
+#include "strategies/support/timing.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ struct worker {
   struct sample *sample;          /* the harness's thread only */
   uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none */
   struct heap_counts heap_before; /* before anything was opened, for the leak check */
-  struct span_clock clock;        /* for timing single ops */
+  struct span_clock clock;        /* for timing single ops and states */
   struct workload_state *state;
   const struct strategy *watched; /* the target's as the workload sees it, see lines.h */
   struct pool *pool;
@@ -85,6 +86,11 @@ static void note_number(struct worker *w, const char *key, uint64_t value) {
     out_of_memory(w);
 }
 
+/* What states are timed with; NULL: they are not. */
+static const struct span_clock *clock_of(const struct worker *w) {
+  return w->cell.no_states ? NULL : &w->clock;
+}
+
 /* ---- hooks: on the measuring threads ---- */
 
 static bool seat_open(void *context, unsigned index) {
@@ -92,6 +98,7 @@ static bool seat_open(void *context, unsigned index) {
   struct seat *seat = &w->seats[index];
   const struct strategy *s = w->target.strategy;
   heap_thread_begin();
+  heap_time_calls(clock_of(w));
   memset(&seat->latency, 0,
          sizeof seat->latency); /* its pages: this thread's node, no faults later */
   if (!counter_thread_attach(&seat->counters, &w->counters)) {
@@ -225,6 +232,7 @@ static bool open_pool(struct worker *w) {
       .options = target->options,
       .option_count = target->option_count,
       .threads = most_attached(w),
+      .clock = clock_of(w),
       .why = why,
       .why_size = sizeof why,
   };
@@ -629,6 +637,18 @@ static void look_at_lines(struct worker *w) {
     note_number(w, "lines-lost", lines.lost);
 }
 
+static void calibrate(struct worker *w) {
+  struct budget_prices *p = &w->m.prices;
+  if (!w->cell.no_latency || !w->cell.no_states)
+    span_calibrate(&w->clock);
+  if (w->cell.no_states)
+    return;
+  *p = (struct budget_prices){.timed = true,
+                              .span_error_ns = w->clock.error_ns,
+                              .clock_read_ns = (double)timing_read_cost_ns(),
+                              .fault_ns = budget_fault_price()};
+}
+
 static bool open_all(struct worker *w) {
   w->cpus = count_cpus(&w->cell);
   return open_workload(w) && open_pool(w) && open_counters(w) && open_seats(w) && start_team(w);
@@ -700,8 +720,7 @@ void worker_measure_with(const struct cell *cell, const struct worker_target *ta
   w->of = *target->of;
   w->sample = sample;
   w->has_speed = speed_measure(&w->speed_ns);
-  if (!cell->no_latency)
-    span_calibrate(&w->clock);
+  calibrate(w);
   os_rss_peak_reset(); /* else the loop's own memory would be in the peak */
   heap_thread_begin();
   heap_total(&w->heap_before);

@@ -120,6 +120,7 @@ static bool set_switch(struct command *c, const char *name) {
     bool *value;
   } switches[] = {{"--join", &c->cell.join},
                   {"--no-latency", &c->cell.no_latency},
+                  {"--no-states", &c->cell.no_states},
                   {"--lines", &c->cell.lines}};
   for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
     if (strcmp(switches[i].name, name) == 0)

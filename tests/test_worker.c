@@ -298,6 +298,29 @@ static void shared_lines_are_looked_for_when_asked(void **state) {
   sample_free(&s);
 }
 
+/* Every thread is in one state at any time; without timing there are none, and no guess. */
+static void states_add_up_to_the_time_of_all_threads(void **state) {
+  static const char *const states[] = {
+      "work-ns/op", "heap-ns/op",  "lockspin-ns/op", "cas-ns/op",  "lockblocked-ns/op",
+      "scan-ns/op", "sleep-ns/op", "runqueue-ns/op", "tail-ns/op", "remainder-ns/op"};
+  (void)state;
+  struct cell cell = cell_of(3);
+  struct sample s;
+  double sum = 0, value;
+  measure(&cell, strategy_find("global-locked"), &s);
+  for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+    sum += get(&s, states[i]);
+  assert_true(sum > 2.999999 * get(&s, "ns/op") && sum < 3.000001 * get(&s, "ns/op"));
+  assert_true(get(&s, "heap-ns/op") > 0);
+  sample_free(&s);
+  cell.no_states = true;
+  measure(&cell, strategy_find("global-locked"), &s);
+  assert_false(sample_get(&s, "work-ns/op", &value));
+  assert_non_null(text_of(s.missing, s.missing_count, "work-ns/op"));
+  assert_true(get(&s, "runqueue-ns/op") >= 0);
+  sample_free(&s);
+}
+
 /* What the worker writes, the runner reads: over the protocol and back. */
 static void the_sample_travels(void **state) {
   (void)state;
@@ -805,6 +828,7 @@ int main(void) {
       RESET(long_ops_are_all_timed),
       RESET(shared_lines_are_looked_for_when_asked),
       RESET(short_ops_are_timed_now_and_then),
+      RESET(states_add_up_to_the_time_of_all_threads),
       RESET(the_sample_travels),
       RESET(a_warm_up_that_does_not_settle_is_flagged),
       RESET(a_failing_op_is_an_error_with_its_reason),

@@ -1,0 +1,141 @@
+/* Splitting thread time into states; see budget.h. */
+#include "harness/budget.h"
+
+#include "harness/clock.h"
+
+#include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FAULT_PAGES 64
+
+/* Interruptions hit about one timed call in 10000; an allocator's own slow path far more. */
+#define LONG_SHARE 0.001
+
+/* The sums over the threads, in ns. */
+struct thread_time {
+  double span, tail, cpu, delay, faults;
+  double off; /* off the CPU and not in the run queue, threads that gave it up at least once */
+};
+
+static double more(uint64_t start, uint64_t end) {
+  return end > start ? (double)(end - start) : 0;
+}
+
+/* false: a thread's delay is not known. */
+static bool sum_threads(const struct budget_readings *r, struct thread_time *t) {
+  *t = (struct thread_time){0};
+  for (unsigned i = 0; i < r->threads; i++) {
+    const struct thread_reading *one = &r->thread[i];
+    double cpu = more(one->start.cpu_ns, one->end.cpu_ns);
+    double delay = more(one->delay_start_ns, one->delay_end_ns);
+    if (!one->has_delay)
+      return false;
+    t->span += (double)one->span_ns;
+    t->tail += (double)r->elapsed_ns - (double)one->span_ns;
+    t->cpu += cpu;
+    t->delay += delay;
+    t->faults += more(one->start.minor, one->end.minor);
+    /* Who never gave up the CPU never slept: what is missing there has no state. */
+    if (one->end.voluntary > one->start.voluntary)
+      t->off += (double)one->span_ns - cpu - delay;
+  }
+  t->off = fmax(0, t->off);
+  return true;
+}
+
+/* Shares of the lock waits, from those that were split. */
+struct wait_shares {
+  double cpu, asleep, handoff;
+};
+
+static struct wait_shares split_waits(const struct pool_stats *d, const struct budget_prices *p) {
+  struct wait_shares s = {0};
+  double wall = (double)d->timed_wait_ns;
+  if (wall <= 0)
+    return s;
+  double cpu = (double)d->timed_wait_cpu_ns - (double)d->timed_wait_hold_ns -
+               (double)d->timed_waits * p->clock_read_ns;
+  s.cpu = fmin(1, fmax(0, cpu / wall));
+  s.asleep = fmin(1, fmax(0, 1 - s.cpu - (double)d->timed_wait_delay_ns / wall));
+  s.handoff = fmin(1, (double)d->timed_handoff_ns / wall);
+  return s;
+}
+
+static struct pool_stats subtract(const struct pool_stats *start, const struct pool_stats *end) {
+  struct pool_stats d;
+#define SUBTRACT(field, unit, what) d.field = end->field - start->field;
+  POOL_COUNTERS(SUBTRACT)
+#undef SUBTRACT
+#define SUBTRACT(field, what) d.field = end->field - start->field;
+  POOL_TIMES(SUBTRACT)
+#undef SUBTRACT
+  return d;
+}
+
+static double heap_ns(const struct heap_counts *start, const struct heap_counts *end) {
+  double calls = more(start->timed_calls, end->timed_calls);
+  double slow = more(start->long_calls, end->long_calls);
+  bool own = slow >= LONG_SHARE * (calls + slow);
+  return more(start->timed_ns, end->timed_ns) + (own ? more(start->long_ns, end->long_ns) : 0);
+}
+
+/* Splits the CPU time and the time off it. Shares are estimates and claim no more than there is. */
+static void split(const struct budget_readings *r, const struct thread_time *t,
+                  const struct pool_stats *d, struct budget *out) {
+  double *state = out->state, wait = (double)d->lock_wait_ns;
+  struct wait_shares shares = split_waits(d, r->prices);
+  state[BUDGET_TAIL] = t->tail;
+  state[BUDGET_RUNQUEUE] = t->delay;
+  state[BUDGET_HEAP] = heap_ns(r->heap_start, r->heap_end);
+  state[BUDGET_CAS] = (double)d->cas_ns;
+  state[BUDGET_SCAN] = (double)d->scan_ns;
+  double left = t->cpu - state[BUDGET_HEAP] - state[BUDGET_CAS] - state[BUDGET_SCAN];
+  state[BUDGET_SPIN] = fmin(shares.cpu * wait, fmax(0, left));
+  state[BUDGET_WORK] = fmax(0, left - state[BUDGET_SPIN]);
+  state[BUDGET_LOCKED] = fmin(shares.asleep * wait, t->off);
+  state[BUDGET_SLEEP] = t->off - state[BUDGET_LOCKED];
+  out->part[BUDGET_HANDOFF] = shares.handoff * wait;
+}
+
+bool budget_make(const struct budget_readings *r, struct budget *out) {
+  struct thread_time t;
+  *out = (struct budget){0};
+  if (!r->prices->timed) {
+    out->why = "timing of states was switched off";
+    return false;
+  }
+  if (!sum_threads(r, &t)) {
+    out->why = "no /proc/self/task/*/schedstat (CONFIG_SCHED_INFO), or no descriptor left";
+    return false;
+  }
+  struct pool_stats d = subtract(r->pool_start, r->pool_end);
+  split(r, &t, &d, out);
+  out->part[BUDGET_FAULTS] = t.faults * r->prices->fault_ns;
+  out->part[BUDGET_HEAP_ERROR] =
+      more(r->heap_start->timed_calls, r->heap_end->timed_calls) * r->prices->span_error_ns;
+  double claimed = 0;
+  for (int i = 0; i < BUDGET_REMAINDER; i++)
+    claimed += out->state[i];
+  out->state[BUDGET_REMAINDER] = (double)r->elapsed_ns * r->threads - claimed;
+  return true;
+}
+
+/* Fresh small pages, touched one by one: the fastest quarter, since others may interrupt. */
+double budget_fault_price(void) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = FAULT_PAGES * page;
+  char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return 0;
+  madvise(memory, bytes, MADV_NOHUGEPAGE); /* may be unknown to the kernel: then pages are small */
+  uint64_t best = UINT64_MAX;
+  for (size_t quarter = 0; quarter < 4; quarter++) {
+    uint64_t start = clock_wall_ns();
+    for (size_t i = 0; i < FAULT_PAGES / 4; i++)
+      *(volatile char *)(memory + (quarter * FAULT_PAGES / 4 + i) * page) = 1;
+    uint64_t took = clock_wall_ns() - start;
+    best = took < best ? took : best;
+  }
+  munmap(memory, bytes);
+  return (double)best / (FAULT_PAGES / 4);
+}
