@@ -91,7 +91,7 @@ static void split(const struct budget_readings *r, const struct thread_time *t,
   state[BUDGET_CAS] = (double)d->cas_ns;
   state[BUDGET_SCAN] = (double)d->scan_ns;
   double left = t->cpu - state[BUDGET_HEAP] - state[BUDGET_CAS] - state[BUDGET_SCAN];
-  state[BUDGET_SPIN] = fmin(shares.cpu * wait, fmax(0, left));
+  state[BUDGET_SPIN] = fmin(shares.cpu * wait + (double)d->release_ns, fmax(0, left));
   state[BUDGET_WORK] = fmax(0, left - state[BUDGET_SPIN]);
   state[BUDGET_LOCKED] = fmin(shares.asleep * wait, t->off);
   state[BUDGET_SLEEP] = t->off - state[BUDGET_LOCKED];

@@ -10,6 +10,7 @@
 #include "harness/scaling.h"
 #include "harness/suggest.h"
 #include "harness/version.h"
+#include "harness/why.h"
 
 #include <string.h>
 
@@ -24,6 +25,7 @@ static const struct command commands[] = {
     {"list", list_main, "what can be measured here: cases, strategies, allocators, counters"},
     {"report", report_main, "tables, review comment and plots of a finished run"},
     {"scaling", scaling_main, "how strategies scale, and what more CPUs would bring"},
+    {"why", why_main, "a difference between two strategies of a run, state by state"},
     {"worker", worker_main, NULL},
     {"probe", probe_main, NULL},
 };

@@ -57,7 +57,7 @@ enum unit_better { BETTER_NONE, BETTER_LOWER, BETTER_HIGHER };
   X(SHARED_LINES, "shared-lines-%", BETTER_LOWER, 0, "lines with live objects of two threads")    \
   X(WORK_NS, "work-ns/op", BETTER_LOWER, 0, "CPU time that no other state claims / ops")          \
   X(HEAP_NS, "heap-ns/op", BETTER_LOWER, 0, "CPU time in the allocator / ops")                    \
-  X(SPIN_NS, "lockspin-ns/op", BETTER_LOWER, 0, "CPU time waiting for locks / ops")               \
+  X(SPIN_NS, "lockspin-ns/op", BETTER_LOWER, 0, "CPU time waiting for and releasing locks / ops") \
   X(LOCKED_NS, "lockblocked-ns/op", BETTER_LOWER, 0, "asleep for locks of the strategy / ops")    \
   X(CAS_NS, "cas-ns/op", BETTER_LOWER, 0, "after failed compare-and-swaps / ops")                 \
   X(SCAN_NS, "scan-ns/op", BETTER_LOWER, 0, "searching other shards / ops")                       \

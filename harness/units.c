@@ -193,7 +193,7 @@ static bool fill_latency(const struct measurement *m, struct sample *out) {
 }
 
 /* The states of enum budget_state in its order; the run queue has a unit of its own already. */
-static const enum unit_id state_units[BUDGET_STATES] = {
+const enum unit_id budget_units[BUDGET_STATES] = {
     [BUDGET_WORK] = UNIT_WORK_NS,         [BUDGET_HEAP] = UNIT_HEAP_NS,
     [BUDGET_SPIN] = UNIT_SPIN_NS,         [BUDGET_LOCKED] = UNIT_LOCKED_NS,
     [BUDGET_CAS] = UNIT_CAS_NS,           [BUDGET_SCAN] = UNIT_SCAN_NS,
@@ -224,8 +224,8 @@ static bool fill_budget(const struct measurement *m, struct sample *out) {
   bool ok = true;
   for (int i = 0; i < BUDGET_STATES; i++)
     if (i != BUDGET_RUNQUEUE)
-      ok = ok && (why ? sample_add_missing(out, unit(state_units[i]), why)
-                      : per_op(out, unit(state_units[i]), b.state[i], m));
+      ok = ok && (why ? sample_add_missing(out, unit(budget_units[i]), why)
+                      : per_op(out, unit(budget_units[i]), b.state[i], m));
   for (int i = 0; i < BUDGET_PARTS; i++) {
     const char *name = unit(part_units[i].unit);
     ok = ok && (why ? sample_add_missing(out, name, why)

@@ -73,8 +73,9 @@ struct kind {
   X(timed_waits, "waits for locks that were split")                                    \
   X(timed_wait_ns, "how long they lasted")                                             \
   X(timed_wait_cpu_ns, "CPU time from before such a wait to after the release")        \
-  X(timed_wait_hold_ns, "how long the locks were then held, which is in the CPU time") \
+  X(timed_wait_hold_ns, "hold and release that followed, which are in the CPU time")   \
   X(timed_wait_delay_ns, "run-queue delay meanwhile")                                  \
+  X(release_ns, "releasing locks, which may wake a waiter: a sample, scaled up")       \
   X(timed_handoff_ns, "from the last release before such a wait ended to its end")     \
   X(cas_ns, "from the first failure of a compare-and-swap to its success or end")      \
   X(scan_ns, "searches of other shards without their CAS retries: a sample, scaled up")

@@ -89,30 +89,47 @@ void lock_time_hold(struct lock_hold *hold, struct pool_counters *counters) {
   hold->begin = span_begin();
 }
 
-static void count_wait(const struct lock_hold *hold, struct pool_counters *c) {
+static uint64_t at_most(uint64_t value, uint64_t most) {
+  return value < most ? value : most;
+}
+
+/*
+ * Waking the next one often costs the CPU, right after the release or in it. That delay is not the
+ * wait's: when everything since the wait took long, all of that is taken off.
+ */
+static void count_wait(const struct lock_hold *hold, uint64_t released, struct pool_counters *c) {
+  const struct span_clock *clock = c->timing.clock;
   struct timing_clocks after;
   timing_read_after(&c->timing, &after);
+  uint64_t since = span_end() - hold->begin, later = 0;
+  if (since > clock->limit)
+    later = span_to_ns(clock, since);
   pool_count(&c->timed_waits, 1);
   pool_count(&c->timed_wait_ns, hold->wait_ns);
-  pool_count(&c->timed_wait_hold_ns, span_to_ns(c->timing.clock, hold->end - hold->begin));
+  pool_count(&c->timed_wait_hold_ns,
+             span_to_ns(clock, at_most(released - hold->begin, clock->limit)));
   pool_count(&c->timed_handoff_ns, hold->handoff_ns);
   pool_count(&c->timed_wait_cpu_ns, after.cpu_ns - hold->before.cpu_ns);
-  if (after.delay_ns > hold->before.delay_ns)
-    pool_count(&c->timed_wait_delay_ns, after.delay_ns - hold->before.delay_ns);
+  if (after.delay_ns > hold->before.delay_ns + later)
+    pool_count(&c->timed_wait_delay_ns,
+               at_most(after.delay_ns - hold->before.delay_ns - later, hold->wait_ns));
   /* The low bits keep it out of step with whatever the caller does periodically. */
   c->timing.split_wait_at = clock_wall_ns() + TIMING_WAIT_EVERY_NS + (after.cpu_ns & 0xffff);
 }
 
 void lock_count_times(struct lock_hold *hold) {
   struct pool_counters *counters = hold->counters;
-  uint64_t ns;
+  struct pool_timing *timing = &counters->timing;
+  uint64_t ns, released = span_end();
   if (hold->is_wait) {
-    count_wait(hold, counters);
+    count_wait(hold, released, counters);
     return;
   }
-  if (span_ns(counters->timing.clock, hold->begin, hold->end, &ns))
-    pool_count(&counters->lock_hold_ns, ns * counters->timing.hold.weight);
-  span_gap_draw(&counters->timing.hold);
+  if (span_ns(timing->clock, hold->begin, hold->end, &ns))
+    pool_count(&counters->lock_hold_ns, ns * timing->hold.weight);
+  if (span_ns(timing->clock, hold->end, released, &ns))
+    pool_count(&counters->release_ns, ns * timing->hold.weight);
+  span_gap_draw(&timing->hold);
 }
 
 void lock_inject(const struct lock *lock, const struct pool_counters *counters) {

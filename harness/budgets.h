@@ -1,0 +1,42 @@
+/*
+ * Time budgets of a run's cells: the states of every sample (budget.h), and one split that adds up.
+ *
+ * All times are thread time per op divided by the threads, so that the states of a cell add up to
+ * its ns/op. Medians of parts do not add up to the median of a sum; so the centre of every state is
+ * its mean over the same samples, the middle half by ns/op, which is robust and additive.
+ */
+#ifndef POOLBENCH_BUDGETS_H
+#define POOLBENCH_BUDGETS_H
+
+#include "harness/rundata.h"
+#include "harness/units.h"
+
+struct budget_sample {
+  double total; /* ns/op */
+  double state[BUDGET_STATES];
+  uint32_t run, round;
+};
+
+struct budget_set {
+  struct budget_sample *samples;
+  size_t n;
+  unsigned threads;
+};
+
+/* An empty set when the cell is NULL or has no states. false without memory. */
+bool budgets_load(struct budget_set *b, const struct rundata *d, const struct rundata_cell *c);
+void budgets_free(struct budget_set *b);
+
+/* The means over the middle half of the samples: states that add up to total. n >= 1. */
+bool budgets_center(const struct budget_set *b, struct budget_sample *out);
+
+/* The 95 % interval of a state's median by order statistics; infinite when too few. */
+bool budgets_interval(const struct budget_set *b, enum budget_state state, double *lo, double *hi);
+
+/* a - b by rounds: B's samples minus A's of the same run and round, as a set of differences. */
+bool budgets_pair(const struct budget_set *a, const struct budget_set *b, struct budget_set *out);
+
+/* How states are named for people. */
+extern const char *const budget_names[BUDGET_STATES];
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * The difference of two cells, state by state: where a delta comes from.
+ *
+ * By rounds: each round's difference of every state, centred over the middle half of the rounds
+ * by the difference of ns/op, so that the parts add up to the whole; intervals of each part from
+ * the signed-rank test on the rounds. Cells without common rounds are compared side by side.
+ */
+#ifndef POOLBENCH_WHY_H
+#define POOLBENCH_WHY_H
+
+#include "harness/budgets.h"
+#include "harness/report.h"
+
+struct why_part {
+  enum budget_state state;
+  double a, b;         /* ns per op, threads taken together */
+  double diff, lo, hi; /* b - a in per cent of A's ns/op */
+};
+
+struct why {
+  double a, b;                          /* ns/op */
+  double diff, lo, hi;                  /* in per cent of a: what the parts add up to */
+  struct why_part parts[BUDGET_STATES]; /* the largest difference first */
+  size_t rounds;                        /* pairs; 0: not paired */
+  unsigned threads_a, threads_b;
+};
+
+/* status: EXIT_NOTHING when a cell is missing or has no states. */
+bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
+              const struct rundata_cell *b, struct error *e);
+
+/* "allocator -20.1 %, work -2.0 %, lock, on CPU +0.4 %": the largest three of 0.05 % or more. */
+void why_short(const struct why *w, char *text, size_t size);
+
+/* One line under each decided difference of ns/op. Nothing where there are no states. */
+void report_why(const struct report *r, const char *tick, const char *bullet, FILE *out);
+
+/* main of `poolbench why RUN A B`. */
+int why_main(int argc, char **argv);
+
+#endif
