@@ -12,6 +12,14 @@
 /* Interruptions hit about one timed call in 10000; an allocator's own slow path far more. */
 #define LONG_SHARE 0.001
 
+const enum unit_id budget_units[BUDGET_STATES] = {
+    [BUDGET_WORK] = UNIT_WORK_NS,         [BUDGET_HEAP] = UNIT_HEAP_NS,
+    [BUDGET_SPIN] = UNIT_SPIN_NS,         [BUDGET_LOCKED] = UNIT_LOCKED_NS,
+    [BUDGET_CAS] = UNIT_CAS_NS,           [BUDGET_SCAN] = UNIT_SCAN_NS,
+    [BUDGET_RUNQUEUE] = UNIT_RUNQUEUE_NS, [BUDGET_SLEEP] = UNIT_SLEEP_NS,
+    [BUDGET_TAIL] = UNIT_TAIL_NS,         [BUDGET_REMAINDER] = UNIT_REMAINDER_NS,
+};
+
 /* The sums over the threads, in ns. */
 struct thread_time {
   double span, tail, cpu, delay, faults;

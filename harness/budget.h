@@ -27,6 +27,7 @@
 
 #include "harness/heap.h"
 #include "harness/osstat.h"
+#include "harness/sample.h"
 #include "strategies/strategy.h"
 
 enum budget_state {
@@ -42,6 +43,9 @@ enum budget_state {
   BUDGET_REMAINDER,
   BUDGET_STATES
 };
+
+/* The unit of each state, of the sum over the threads; the run queue's is older than the others. */
+extern const enum unit_id budget_units[BUDGET_STATES];
 
 /* Lines below a state, not states of their own. */
 enum budget_part {

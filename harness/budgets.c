@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const budget_names[BUDGET_STATES] = {
+static const char *const names[BUDGET_STATES] = {
     [BUDGET_WORK] = "work",          [BUDGET_HEAP] = "allocator",
     [BUDGET_SPIN] = "lock, on CPU",  [BUDGET_LOCKED] = "lock, asleep",
     [BUDGET_CAS] = "CAS retries",    [BUDGET_SCAN] = "scans",
     [BUDGET_RUNQUEUE] = "run queue", [BUDGET_SLEEP] = "other sleep",
     [BUDGET_TAIL] = "done early",    [BUDGET_REMAINDER] = "remainder",
 };
+
+const char *budget_name(enum budget_state state, bool by_cpu) {
+  return by_cpu && state == BUDGET_SLEEP ? "CPUs idle or others'" : names[state];
+}
 
 static bool same_sample(const struct sample_origin *a, const struct sample_origin *b) {
   return a->run == b->run && a->round == b->round && a->seq == b->seq;
@@ -56,6 +60,21 @@ bool budgets_load(struct budget_set *b, const struct rundata *d, const struct ru
 void budgets_free(struct budget_set *b) {
   free(b->samples);
   *b = (struct budget_set){0};
+}
+
+void budgets_by_cpu(struct budget_set *b, unsigned cpus) {
+  static const enum budget_state on_cpu[] = {BUDGET_WORK, BUDGET_HEAP, BUDGET_SPIN, BUDGET_CAS,
+                                             BUDGET_SCAN};
+  double factor = (double)b->threads / (b->threads < cpus ? b->threads : cpus);
+  for (size_t i = 0; i < b->n; i++) {
+    struct budget_sample *s = &b->samples[i], old = *s;
+    memset(s->state, 0, sizeof s->state);
+    s->state[BUDGET_SLEEP] = s->total;
+    for (size_t k = 0; k < sizeof on_cpu / sizeof on_cpu[0]; k++) {
+      s->state[on_cpu[k]] = factor * old.state[on_cpu[k]];
+      s->state[BUDGET_SLEEP] -= s->state[on_cpu[k]];
+    }
+  }
 }
 
 static int by_total(const void *a, const void *b) {

@@ -8,8 +8,8 @@
 #ifndef POOLBENCH_BUDGETS_H
 #define POOLBENCH_BUDGETS_H
 
+#include "harness/budget.h"
 #include "harness/rundata.h"
-#include "harness/units.h"
 
 struct budget_sample {
   double total; /* ns/op */
@@ -36,7 +36,15 @@ bool budgets_interval(const struct budget_set *b, enum budget_state state, doubl
 /* a - b by rounds: B's samples minus A's of the same run and round, as a set of differences. */
 bool budgets_pair(const struct budget_set *a, const struct budget_set *b, struct budget_set *out);
 
-/* How states are named for people. */
-extern const char *const budget_names[BUDGET_STATES];
+/*
+ * Where threads share CPUs, most thread time is the run queue's and only mirrors what the others
+ * do. This turns the set into CPU time per op and CPU: the states on a CPU as they are, and in
+ * place of all that are off it one, `sleep`, for CPUs that were idle or others'. Adds up to ns/op
+ * as before.
+ */
+void budgets_by_cpu(struct budget_set *b, unsigned cpus);
+
+/* How states are named for people; by_cpu: after budgets_by_cpu. */
+const char *budget_name(enum budget_state state, bool by_cpu);
 
 #endif

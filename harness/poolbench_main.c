@@ -3,6 +3,7 @@
  * status; the only other thing here is the overview.
  */
 #include "harness/cell.h"
+#include "harness/contention.h"
 #include "harness/list.h"
 #include "harness/probe.h"
 #include "harness/report.h"
@@ -25,6 +26,7 @@ static const struct command commands[] = {
     {"list", list_main, "what can be measured here: cases, strategies, allocators, counters"},
     {"report", report_main, "tables, review comment and plots of a finished run"},
     {"scaling", scaling_main, "how strategies scale, and what more CPUs would bring"},
+    {"contention", contention_main, "where the time of a run's threads goes, and what limits it"},
     {"why", why_main, "a difference between two strategies of a run, state by state"},
     {"worker", worker_main, NULL},
     {"probe", probe_main, NULL},

@@ -5,6 +5,7 @@
 #include "harness/report.h"
 #include "comparer/poolcmp.h"
 #include "harness/published.h"
+#include "harness/why.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -343,6 +344,8 @@ static bool make(const struct report *r, const struct report_options *o, struct 
       return false;
     print_list(r, "findings", report_findings);
     print_list(r, "what memory stays", report_memory_findings);
+    print_list(r, "where each decided difference comes from, in % of the base's ns/op", report_why);
+    print_list(r, "what limits each strategy", report_verdicts);
     print_list(r, "not decided", report_undecided);
     print_list(r, "to read it with care", report_caveats);
   }

@@ -90,6 +90,8 @@ void report_memory_findings(const struct report *r, const char *tick, const char
  * line a table on what reproduces. false without memory.
  */
 bool report_preset(const struct report *r, const char *tables, size_t width, FILE *out);
+/* --- contention_text.c: what limits each strategy, one line a cell that has a one-thread twin. */
+void report_verdicts(const struct report *r, const char *tick, const char *bullet, FILE *out);
 
 /*
  * --- report_review.c: review.md. `table` is poolcmp's markdown of ns/op; `preset` the published

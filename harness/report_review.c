@@ -2,6 +2,7 @@
  * review.md: the run as a review comment, complete without pictures. See report.h.
  */
 #include "harness/report.h"
+#include "harness/why.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,10 @@ static bool write_review(const struct report *r, const struct tables *t, int lev
     fprintf(out, "`%s`\n", r->facts.command);
   fputc('\n', out);
   ok = ok && write_tables(r, t, level, out) &&
+       (level >= WITHOUT_CONTENTION ||
+        (section(r, "Where each decided difference comes from, in % of the base's ns/op",
+                 report_why, out) &&
+         section(r, "What limits each strategy", report_verdicts, out))) &&
        section(r, "Not decided by this run", report_undecided, out) &&
        section(r, "To read it with care", report_caveats, out);
   how(r, out);

@@ -192,15 +192,6 @@ static bool fill_latency(const struct measurement *m, struct sample *out) {
          sample_add(out, unit(UNIT_TIMED), 100 * (double)h->total / (double)m->ops);
 }
 
-/* The states of enum budget_state in its order; the run queue has a unit of its own already. */
-const enum unit_id budget_units[BUDGET_STATES] = {
-    [BUDGET_WORK] = UNIT_WORK_NS,         [BUDGET_HEAP] = UNIT_HEAP_NS,
-    [BUDGET_SPIN] = UNIT_SPIN_NS,         [BUDGET_LOCKED] = UNIT_LOCKED_NS,
-    [BUDGET_CAS] = UNIT_CAS_NS,           [BUDGET_SCAN] = UNIT_SCAN_NS,
-    [BUDGET_RUNQUEUE] = UNIT_RUNQUEUE_NS, [BUDGET_SLEEP] = UNIT_SLEEP_NS,
-    [BUDGET_TAIL] = UNIT_TAIL_NS,         [BUDGET_REMAINDER] = UNIT_REMAINDER_NS,
-};
-
 static const struct {
   enum unit_id unit;
   enum budget_part part;

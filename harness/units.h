@@ -34,9 +34,6 @@ struct measurement {
   struct budget_prices prices;
 };
 
-/* The unit of each state, of the sum over the threads. */
-extern const enum unit_id budget_units[BUDGET_STATES];
-
 /* Bytes allocated and not yet freed; 0 when frees of other threads are seen first. */
 uint64_t heap_live(const struct heap_counts *c);
 

@@ -101,11 +101,15 @@ static bool split(struct why *w, const struct sides *s) {
 }
 
 bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
-              const struct rundata_cell *b, struct error *e) {
+              const struct rundata_cell *b, unsigned cpus, struct error *e) {
   struct sides s = {0};
-  *w = (struct why){0};
-  bool ok =
-      budgets_load(&s.a, d, a) && budgets_load(&s.b, d, b) && budgets_pair(&s.a, &s.b, &s.pairs);
+  *w = (struct why){.by_cpu = cpus > 0};
+  bool ok = budgets_load(&s.a, d, a) && budgets_load(&s.b, d, b);
+  if (ok && cpus) {
+    budgets_by_cpu(&s.a, cpus);
+    budgets_by_cpu(&s.b, cpus);
+  }
+  ok = ok && budgets_pair(&s.a, &s.b, &s.pairs);
   bool has = ok && s.a.n > 0 && s.b.n > 0;
   if (!ok)
     error_set(e, EXIT_INPUT, "out of memory");
@@ -115,8 +119,6 @@ bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell 
               "without schedstat)");
   else if (!(has = split(w, &s)))
     error_set(e, EXIT_INPUT, "out of memory");
-  w->threads_a = s.a.threads;
-  w->threads_b = s.b.threads;
   budgets_free(&s.a);
   budgets_free(&s.b);
   budgets_free(&s.pairs);
@@ -131,20 +133,22 @@ void why_short(const struct why *w, char *text, size_t size) {
   for (int i = 0; i < 3 && used < size; i++)
     if (fabs(w->parts[i].diff) >= SHORTEST_PERCENT)
       used += (size_t)snprintf(text + used, size - used, "%s%s %+.1f %%", i ? "; " : "",
-                               budget_names[w->parts[i].state], w->parts[i].diff);
+                               budget_name(w->parts[i].state, w->by_cpu), w->parts[i].diff);
 }
 
 void report_why(const struct report *r, const char *tick, const char *bullet, FILE *out) {
   const struct rundata *d = &r->data;
+  unsigned cpus = (unsigned)r->facts.cpus;
   for (size_t i = 0; i < r->verdicts.counts[VERDICT_NS]; i++) {
     const struct row_verdict *v = &r->verdicts.rows[VERDICT_NS][i];
     enum verdict word = v->comparison.verdict;
+    const struct rundata_cell *base = rundata_headline(d, v->row, 0);
     struct why w;
     struct error e;
     char text[200];
     if ((word != VERDICT_FASTER && word != VERDICT_SLOWER) ||
-        !why_make(&w, d, rundata_headline(d, v->row, 0), rundata_headline(d, v->row, v->column),
-                  &e))
+        !why_make(&w, d, base, rundata_headline(d, v->row, v->column),
+                  base && base->threads > cpus ? cpus : 0, &e))
       continue;
     why_short(&w, text, sizeof text);
     fprintf(out, "%s%s%s%s %s %+.1f %%: %s\n", bullet, tick, d->columns.names[v->column], tick,
@@ -185,7 +189,7 @@ static bool print_why(const struct why *w, const char *a, const char *b) {
   for (int i = 0; ok && i < BUDGET_STATES; i++) {
     const struct why_part *p = &w->parts[i];
     if (p->a != 0 || p->b != 0)
-      ok = add_line(&g, budget_names[p->state], p->a, p->b, p->diff, p->lo, p->hi);
+      ok = add_line(&g, budget_name(p->state, w->by_cpu), p->a, p->b, p->diff, p->lo, p->hi);
   }
   ok = ok && add_line(&g, "= ns/op", w->a, w->b, w->diff, w->lo, w->hi);
   if (ok)
@@ -212,17 +216,25 @@ static bool print_row(const struct rundata *d, const struct why_options *o, size
                       size_t b, bool *any, struct error *e) {
   struct why w;
   unsigned threads = o->threads ? o->threads : d->headline;
+  unsigned cpus = (unsigned)rundata_fact_number(d, "binding.cpus", 0);
   const struct rundata_cell *x = rundata_cell(d, row, a, threads);
   const struct rundata_cell *y = rundata_cell(d, row, b, threads);
   if (!x || !y)
     return true;
-  if (!why_make(&w, d, x, y, e))
+  if (!why_make(&w, d, x, y, 0, e))
     return e->status == EXIT_NOTHING;
   printf("%s%s, %u threads: %s against %s %+.1f %%\n", *any ? "\n" : "", d->rows.names[row],
          threads, o->b, o->a, w.diff);
   *any = true;
   if (!print_why(&w, o->a, o->b))
     return error_set(e, EXIT_INPUT, "out of memory");
+  if (cpus && threads > cpus) {
+    printf("  %u threads share %u CPUs: the same by what the CPUs did\n", threads, cpus);
+    if (!why_make(&w, d, x, y, cpus, e))
+      return false;
+    if (!print_why(&w, o->a, o->b))
+      return error_set(e, EXIT_INPUT, "out of memory");
+  }
   if (w.rounds)
     printf("  paired by %zu rounds, means over the middle half of them; per cent of %s's ns/op\n",
            w.rounds, o->a);

@@ -22,12 +22,15 @@ struct why {
   double diff, lo, hi;                  /* in per cent of a: what the parts add up to */
   struct why_part parts[BUDGET_STATES]; /* the largest difference first */
   size_t rounds;                        /* pairs; 0: not paired */
-  unsigned threads_a, threads_b;
+  bool by_cpu;                          /* of CPU time, not of thread time: budgets_by_cpu */
 };
 
-/* status: EXIT_NOTHING when a cell is missing or has no states. */
+/*
+ * cpus 0: of thread time; else of the CPU time of so many. status: EXIT_NOTHING when a cell is
+ * missing or has no states.
+ */
 bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
-              const struct rundata_cell *b, struct error *e);
+              const struct rundata_cell *b, unsigned cpus, struct error *e);
 
 /* "allocator -20.1 %, work -2.0 %, lock, on CPU +0.4 %": the largest three of 0.05 % or more. */
 void why_short(const struct why *w, char *text, size_t size);

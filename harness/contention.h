@@ -1,0 +1,50 @@
+/*
+ * Why a strategy scales or does not: its time budget against the one of a single thread, in one
+ * sentence a cell with the figures it rests on. Arithmetic and words; reads only rundata.
+ *
+ * With M = min(threads, CPUs) a cell has M x ns/op of CPU time per op; one thread needs its own
+ * ns/op. What is more is the loss, and it splits into the differences of the states: CPU time of
+ * each kind, and idle CPUs.
+ */
+#ifndef POOLBENCH_CONTENTION_H
+#define POOLBENCH_CONTENTION_H
+
+#include "harness/budgets.h"
+
+enum contention_verdict {
+  CONTENTION_UNKNOWN, /* not decided here; the text says what would */
+  CONTENTION_SCALES,  /* at least CONTENTION_SCALES_AT of M times one thread's throughput */
+  CONTENTION_LOCK,    /* limited by the strategy's lock */
+  CONTENTION_MISSES,  /* by the allocator, because more gets miss than with one thread */
+  CONTENTION_HEAP,    /* by the allocator */
+  CONTENTION_RETRIES, /* by CAS retries or the search of other shards */
+  CONTENTION_SLOWER,  /* by the same work taking more CPU time */
+  CONTENTION_CROWDED, /* scales up to one thread a CPU, not beyond */
+};
+
+#define CONTENTION_SCALES_AT 0.9
+
+struct contention {
+  enum contention_verdict verdict;
+  char text[600];        /* one sentence, without the strategy's name */
+  double efficiency;     /* throughput / (M x one thread's); NAN without a one-thread cell */
+  double low, high;      /* its bounds, from the medians' intervals */
+  double slower;         /* CPU-ns/op of work beyond one thread's; NAN as above */
+  double slower_machine; /* of that, what threads that share nothing show as well; NAN: no arm */
+  char private_arm[60];  /* the column that shares nothing, "" when there is none */
+};
+
+/* Of the cell (row, column) at `threads` threads on `cpus` CPUs. false without memory. */
+bool contention_judge(struct contention *c, const struct rundata *d, size_t row, size_t column,
+                      unsigned threads, unsigned cpus);
+
+/*
+ * The share of the base's CPU time that some strategy could remove: allocator time of the objects
+ * that missed, waits, retries and searches. NAN when the base has no states at this thread count.
+ */
+double contention_ceiling(const struct rundata *d, size_t row, unsigned threads);
+
+/* main of `poolbench contention RUN`. */
+int contention_main(int argc, char **argv);
+
+#endif

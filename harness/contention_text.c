@@ -1,0 +1,272 @@
+/*
+ * `poolbench contention RUN`: the tables of states and counters, the verdicts below them. See
+ * contention.h for what is computed; here it is only laid out.
+ */
+#include "harness/contention.h"
+#include "harness/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct contention_options {
+  const char *run, *cases;
+  unsigned threads; /* 0: all */
+};
+
+/* What is counted, below the states. hidden where it is 0 everywhere. */
+static const struct counter_line {
+  const char *name, *unit, *per; /* unit, or unit / per */
+  enum grid_kind kind;
+  bool percent; /* of per */
+} counter_lines[] = {
+    {"of lock: hand-off", "handoff-ns/op", NULL, GRID_NS, false},
+    {"of CPU: page faults", "fault-ns/op", NULL, GRID_NS, false},
+    {"allocator may be off by", "heap-error-ns/op", NULL, GRID_NS, false},
+    {"lock acquisitions", "lockacq/op", NULL, GRID_COUNT, false},
+    {"contended", "contended/op", "lockacq/op", GRID_PERCENT, true},
+    {"wait, each contended", "lockwait-ns/op", "contended/op", GRID_NS, false},
+    {"hold, each", "lockhold-ns/op", "lockacq/op", GRID_NS, false},
+    {"owner switches", "owner-switches/op", NULL, GRID_COUNT, false},
+    {"CAS retries", "cas-retries/op", NULL, GRID_COUNT, false},
+    {"steals", "steals/op", NULL, GRID_COUNT, false},
+    {"shards scanned", "scans/op", NULL, GRID_COUNT, false},
+    {"misses", "misses/op", NULL, GRID_COUNT, false},
+    {"context switches", "ctx-switches/op", NULL, GRID_COUNT, false},
+};
+enum { COUNTER_LINES = sizeof counter_lines / sizeof counter_lines[0] };
+
+/* One table: a case at a thread count, its strategies side by side. */
+struct view {
+  const struct rundata *d;
+  size_t row, columns;
+  unsigned threads;
+  struct budget_set *sets; /* one a column; empty where there are no states */
+  struct budget_sample *centers;
+};
+
+static void view_free(struct view *v) {
+  for (size_t i = 0; v->sets && i < v->columns; i++)
+    budgets_free(&v->sets[i]);
+  free(v->sets);
+  free(v->centers);
+}
+
+/* *any: some column has states. */
+static bool view_load(struct view *v, const struct rundata *d, size_t row, unsigned threads,
+                      bool *any) {
+  *v = (struct view){.d = d, .row = row, .threads = threads, .columns = d->columns.count};
+  v->sets = calloc(v->columns, sizeof *v->sets);
+  v->centers = calloc(v->columns, sizeof *v->centers);
+  *any = false;
+  if (!v->sets || !v->centers)
+    return false;
+  for (size_t i = 0; i < v->columns; i++) {
+    if (!budgets_load(&v->sets[i], d, rundata_cell(d, row, i, threads)) ||
+        (v->sets[i].n > 0 && !budgets_center(&v->sets[i], &v->centers[i])))
+      return false;
+    *any = *any || v->sets[i].n > 0;
+  }
+  return true;
+}
+
+/* "12.3µs 34 % ±2": the bounds as percentage points of ns/op, the farther one. */
+static bool add_state(const struct view *v, size_t column, enum budget_state state,
+                      struct grid *g) {
+  const struct budget_sample *c = &v->centers[column];
+  char value[GRID_VALUE], bound[24] = "";
+  double lo, hi, x = c->state[state];
+  if (!budgets_interval(&v->sets[column], state, &lo, &hi))
+    return false;
+  grid_value(GRID_NS, x, value);
+  double far = 100 * fmax(hi - x, x - lo) / c->total;
+  if (isfinite(far))
+    snprintf(bound, sizeof bound, " ±%.1f", fmax(0, far));
+  return grid_add(g, "%s %5.1f %%%s", value, 100 * x / c->total, bound);
+}
+
+static bool is_nothing(const struct view *v, enum budget_state state) {
+  for (size_t i = 0; i < v->columns; i++)
+    if (fabs(v->centers[i].state[state]) > 0.0005 * v->centers[i].total)
+      return false;
+  return true;
+}
+
+static bool add_states(const struct view *v, struct grid *g) {
+  bool ok = true;
+  for (int state = 0; ok && state < BUDGET_STATES; state++) {
+    /* The remainder is shown even when it is nothing: that it is, is the point. */
+    if (state != BUDGET_REMAINDER && is_nothing(v, (enum budget_state)state))
+      continue;
+    ok = grid_add(g, "%s", budget_name((enum budget_state)state, false));
+    for (size_t i = 0; ok && i < v->columns; i++)
+      if (v->sets[i].n > 0)
+        ok = add_state(v, i, (enum budget_state)state, g);
+  }
+  ok = ok && grid_add(g, "= ns/op");
+  for (size_t i = 0; ok && i < v->columns; i++) {
+    char value[GRID_VALUE];
+    grid_value(GRID_NS, v->centers[i].total, value);
+    if (v->sets[i].n > 0)
+      ok = grid_add(g, "%s 100.0 %%", value);
+  }
+  return ok;
+}
+
+/* NAN when the cell does not have it. Times are shared by the threads, as the states are. */
+static double counter_value(const struct view *v, size_t column, const struct counter_line *l) {
+  double value, per;
+  const struct rundata_cell *c = rundata_cell(v->d, v->row, column, v->threads);
+  if (!c || !rundata_median(v->d, c, l->unit, &value))
+    return NAN;
+  if (!l->per)
+    return l->kind == GRID_NS ? value / v->threads : value;
+  return rundata_median(v->d, c, l->per, &per) && per > 0 ? value / per * (l->percent ? 100 : 1)
+                                                          : NAN;
+}
+
+static bool add_counters(const struct view *v, struct grid *g) {
+  bool ok = true;
+  for (size_t k = 0; ok && k < COUNTER_LINES; k++) {
+    const struct counter_line *l = &counter_lines[k];
+    bool any = false;
+    for (size_t i = 0; i < v->columns; i++)
+      any = any || (v->sets[i].n > 0 && counter_value(v, i, l) > 0);
+    if (!any)
+      continue;
+    ok = grid_add(g, "%s", l->name);
+    for (size_t i = 0; ok && i < v->columns; i++) {
+      char text[GRID_VALUE] = "-";
+      double value = counter_value(v, i, l);
+      if (v->sets[i].n == 0)
+        continue;
+      if (isfinite(value))
+        grid_value(l->kind, value, text);
+      ok = grid_add(g, "%s", text);
+    }
+  }
+  return ok;
+}
+
+static bool print_table(const struct view *v) {
+  struct grid g;
+  size_t shown = 1;
+  for (size_t i = 0; i < v->columns; i++)
+    shown += v->sets[i].n > 0;
+  grid_init(&g, shown, 1);
+  bool ok = grid_add(&g, "thread time per op");
+  for (size_t i = 0; ok && i < v->columns; i++)
+    if (v->sets[i].n > 0)
+      ok = grid_add(&g, "%s", v->d->columns.names[i]);
+  ok = ok && add_states(v, &g) && add_counters(v, &g);
+  if (ok)
+    grid_print(&g, "  ", stdout);
+  grid_free(&g);
+  return ok;
+}
+
+static bool print_verdicts(const struct view *v, unsigned cpus) {
+  for (size_t i = 0; i < v->columns; i++) {
+    struct contention c;
+    if (v->sets[i].n == 0 || v->threads == 1)
+      continue;
+    if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
+      return false;
+    printf("  %s: %s.\n", v->d->columns.names[i], c.text);
+  }
+  double ceiling = contention_ceiling(v->d, v->row, v->threads);
+  if (isfinite(ceiling))
+    printf("  ceiling: %.1f %% of the CPU time of %s is all that any strategy could remove "
+           "(allocator time of its misses, waits, retries, searches).\n",
+           100 * ceiling, v->d->columns.names[0]);
+  return true;
+}
+
+static bool print_run(const struct contention_options *o, const struct rundata *d,
+                      struct error *e) {
+  bool printed = false;
+  unsigned cpus = (unsigned)rundata_fact_number(d, "binding.cpus", 0);
+  for (size_t row = 0; row < d->rows.count; row++)
+    for (size_t t = 0; t < d->count_count; t++) {
+      struct view v;
+      bool any = false, ok = true;
+      if ((o->threads && d->counts[t] != o->threads) ||
+          (o->cases && !strstr(d->rows.names[row], o->cases)))
+        continue;
+      ok = view_load(&v, d, row, d->counts[t], &any);
+      if (ok && any) {
+        printf("%s%s, %u threads on %u CPUs\n", printed ? "\n" : "", d->rows.names[row],
+               d->counts[t], cpus);
+        ok = print_table(&v) && print_verdicts(&v, cpus);
+        printed = true;
+      }
+      view_free(&v);
+      if (!ok)
+        return error_set(e, EXIT_INPUT, "out of memory");
+    }
+  return printed || error_set(e, EXIT_NOTHING,
+                              "contention: no cell of this run has states with these options (an "
+                              "older run, --no-states, or a kernel without schedstat)");
+}
+
+void report_verdicts(const struct report *r, const char *tick, const char *bullet, FILE *out) {
+  const struct rundata *d = &r->data;
+  for (size_t row = 0; row < d->rows.count; row++)
+    for (size_t column = 0; column < d->columns.count; column++) {
+      struct contention c;
+      const struct rundata_cell *cell = rundata_headline(d, row, column);
+      if (cell && cell->threads > 1 &&
+          contention_judge(&c, d, row, column, cell->threads, (unsigned)r->facts.cpus) &&
+          isfinite(c.efficiency))
+        fprintf(out, "%s%s%s%s %s: %s.\n", bullet, tick, d->columns.names[column], tick,
+                d->rows.names[row], c.text);
+    }
+}
+
+static const char usage[] =
+    "usage: poolbench contention RUN [--case PART] [--threads N]\n"
+    "\n"
+    "Where the time of a run's threads goes, case by case and thread count by thread count: the\n"
+    "states of docs/contention.md in ns and per cent, which add up to ns/op, with the 95 % "
+    "interval\n"
+    "in points; counters; and a verdict on each strategy with the figures it rests on.\n"
+    "  --case PART    only cases whose name holds PART\n"
+    "  --threads N    only this thread count\n";
+
+static bool parse(int argc, char **argv, struct contention_options *o, struct error *e) {
+  for (int i = 1; i < argc; i++) {
+    const char *name = argv[i] + (strncmp(argv[i], "--", 2) == 0 ? 2 : 1);
+    bool option = argv[i][0] == '-', valued = i + 1 < argc;
+    if (!option && !o->run)
+      o->run = argv[i];
+    else if (option && strcmp(name, "case") == 0 && valued)
+      o->cases = argv[++i];
+    else if (option && strcmp(name, "threads") == 0 && valued &&
+             sscanf(argv[i + 1], "%u", &o->threads) == 1 && o->threads > 0)
+      i++;
+    else
+      return error_set(e, EXIT_USAGE,
+                       "contention: \"%s\" is not understood; poolbench contention RUN [--case "
+                       "PART] [--threads N]",
+                       argv[i]);
+  }
+  return o->run ||
+         error_set(e, EXIT_USAGE, "contention: which run? poolbench contention results/latest");
+}
+
+int contention_main(int argc, char **argv) {
+  struct contention_options o = {0};
+  struct rundata d = {0};
+  struct error e;
+  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    fputs(usage, stdout);
+    return EXIT_DONE;
+  }
+  bool ok = parse(argc, argv, &o, &e) && rundata_load(&d, o.run, &e) && print_run(&o, &d, &e);
+  rundata_free(&d);
+  if (ok)
+    return EXIT_DONE;
+  fflush(stdout);
+  fprintf(stderr, "poolbench: %s\n", e.text);
+  return (int)e.status;
+}
