@@ -52,22 +52,27 @@ static bool sum_threads(const struct budget_readings *r, struct thread_time *t) 
   return true;
 }
 
-/* Shares of the lock waits, from those that were split. */
-struct wait_shares {
+/* The lock waits, in ns. */
+struct waits {
   double cpu, asleep, handoff;
 };
 
-static struct wait_shares split_waits(const struct pool_stats *d, const struct budget_prices *p) {
-  struct wait_shares s = {0};
-  double wall = (double)d->timed_wait_ns;
-  if (wall <= 0)
-    return s;
-  double cpu = (double)d->timed_wait_cpu_ns - (double)d->timed_wait_hold_ns -
-               (double)d->timed_waits * p->clock_read_ns;
-  s.cpu = fmin(1, fmax(0, cpu / wall));
-  s.asleep = fmin(1, fmax(0, 1 - s.cpu - (double)d->timed_wait_delay_ns / wall));
-  s.handoff = fmin(1, (double)d->timed_handoff_ns / wall);
-  return s;
+/* The long ones as they were split, the short ones by the shares of those that were. */
+static struct waits split_waits(const struct pool_stats *d, const struct budget_prices *p) {
+  double all = (double)d->lock_wait_ns, brief = fmax(0, all - (double)d->long_wait_ns);
+  double split = (double)d->short_wait_ns, watched = (double)d->watched_wait_ns;
+  struct waits w = {.cpu = (double)d->long_cpu_ns};
+  w.asleep = fmax(0, (double)d->long_wait_ns - w.cpu - (double)d->long_delay_ns);
+  if (watched > 0)
+    w.handoff = fmin(1, (double)d->handoff_ns / watched) * all;
+  if (split <= 0)
+    return w;
+  double cpu = (double)d->short_cpu_ns - (double)d->short_hold_ns -
+               (double)d->short_waits * p->clock_read_ns;
+  double on_cpu = fmin(1, fmax(0, cpu / split));
+  w.cpu += on_cpu * brief;
+  w.asleep += fmax(0, 1 - on_cpu - (double)d->short_delay_ns / split) * brief;
+  return w;
 }
 
 static struct pool_stats subtract(const struct pool_stats *start, const struct pool_stats *end) {
@@ -91,19 +96,19 @@ static double heap_ns(const struct heap_counts *start, const struct heap_counts 
 /* Splits the CPU time and the time off it. Shares are estimates and claim no more than there is. */
 static void split(const struct budget_readings *r, const struct thread_time *t,
                   const struct pool_stats *d, struct budget *out) {
-  double *state = out->state, wait = (double)d->lock_wait_ns;
-  struct wait_shares shares = split_waits(d, r->prices);
+  double *state = out->state;
+  struct waits waits = split_waits(d, r->prices);
   state[BUDGET_TAIL] = t->tail;
   state[BUDGET_RUNQUEUE] = t->delay;
   state[BUDGET_HEAP] = heap_ns(r->heap_start, r->heap_end);
   state[BUDGET_CAS] = (double)d->cas_ns;
   state[BUDGET_SCAN] = (double)d->scan_ns;
   double left = t->cpu - state[BUDGET_HEAP] - state[BUDGET_CAS] - state[BUDGET_SCAN];
-  state[BUDGET_SPIN] = fmin(shares.cpu * wait + (double)d->release_ns, fmax(0, left));
+  state[BUDGET_SPIN] = fmin(waits.cpu + (double)d->release_ns, fmax(0, left));
   state[BUDGET_WORK] = fmax(0, left - state[BUDGET_SPIN]);
-  state[BUDGET_LOCKED] = fmin(shares.asleep * wait, t->off);
+  state[BUDGET_LOCKED] = fmin(waits.asleep, t->off);
   state[BUDGET_SLEEP] = t->off - state[BUDGET_LOCKED];
-  out->part[BUDGET_HANDOFF] = shares.handoff * wait;
+  out->part[BUDGET_HANDOFF] = waits.handoff;
 }
 
 bool budget_make(const struct budget_readings *r, struct budget *out) {

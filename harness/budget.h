@@ -11,9 +11,10 @@
  *                 interrupted
  *     CAS retry   from the first failed compare-and-swap to the end of its loop: spans, all of them
  *     scan        searching other shards: a sample of spans, scaled up
- *     lock CPU    waits for the strategy's locks, spinning or on the way to sleep: the wall time of
- *                 all of them times the share of CPU time in those that were split; and releasing
- *                 locks, where waking a waiter is a system call: a sample of spans, scaled up
+ *     lock CPU    waits for the strategy's locks, spinning or on the way to sleep: long ones
+ *                 (50 us) by the clocks around each, short ones by their wall time times the share
+ *                 of CPU time in those that were split; and releasing locks, where waking a waiter
+ *                 is a system call: a sample of spans, scaled up
  *     lock sleep  the share of these waits that was neither CPU nor run queue
  *     work        what is left of the thread CPU clock
  *     sleep       what is left of the time off the CPU, of threads that did give it up

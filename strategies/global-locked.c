@@ -40,15 +40,18 @@ static const struct strategy_option locked_options[] = {
     {"cap", "0", "0..100000000 (0: no cap)", "most objects kept per kind"},
     {"bytes", "0", FREELIST_BYTES_RANGE, "most bytes kept per kind, by kind.bytes"},
     {"lock", "pthread", "pthread|adaptive|ticket|mcs", "park, spin then park, or spin in a queue"},
+    LOCK_INJECT_OPTION,
     {0}};
 
 static struct pool *locked_open(const struct kind *kinds, size_t kind_count,
                                 const struct pool_config *config) {
-  uint64_t cap, most_bytes;
+  uint64_t cap, most_bytes, inject_ns;
   unsigned type;
   if (!option_number(&strategy_global_locked, config, "cap", 0, FREELIST_MAX_CAP, &cap) ||
       !option_number(&strategy_global_locked, config, "bytes", 0, FREELIST_MAX_BYTES,
                      &most_bytes) ||
+      !option_number(&strategy_global_locked, config, "inject", 0, LOCK_MAX_INJECT_NS,
+                     &inject_ns) ||
       !option_choice(&strategy_global_locked, config, "lock", lock_names, &type))
     return NULL;
   struct pool *pool =
@@ -62,6 +65,7 @@ static struct pool *locked_open(const struct kind *kinds, size_t kind_count,
     base_close(&pool->base);
     return NULL;
   }
+  pool->lock.inject_ns = inject_ns;
   for (size_t i = 0; i < kind_count; i++)
     freelist_init(&pool->lists[i], &kinds[i], cap, most_bytes);
   return pool;

@@ -53,6 +53,7 @@ static const struct strategy_option set_options[] = {
     {"cap", "1000", "1..100000000", "most objects kept per set and kind"},
     {"bytes", "67108864", FREELIST_BYTES_RANGE, "most bytes kept per set and kind, by kind.bytes"},
     {"slot", "own", "own|none", "own: a thread's last set waits for it; none: all are shared"},
+    LOCK_INJECT_OPTION,
     {0}};
 
 static size_t set_size(const struct pool *pool) {
@@ -97,10 +98,11 @@ static struct pool *set_open(const struct kind *kinds, size_t kind_count,
                              const struct pool_config *config) {
   static const char *const slots[] = {"none", "own", NULL};
   const struct strategy *self = &strategy_pooled_freelists;
-  uint64_t cap, most_bytes;
+  uint64_t cap, most_bytes, inject_ns;
   unsigned slot;
   if (!option_number(self, config, "cap", 1, FREELIST_MAX_CAP, &cap) ||
       !option_number(self, config, "bytes", 0, FREELIST_MAX_BYTES, &most_bytes) ||
+      !option_number(self, config, "inject", 0, LOCK_MAX_INJECT_NS, &inject_ns) ||
       !option_choice(self, config, "slot", slots, &slot))
     return NULL;
   struct pool *pool = base_open(sizeof *pool, sizeof(struct set_thread), kinds, kind_count, config);
@@ -115,6 +117,7 @@ static struct pool *set_open(const struct kind *kinds, size_t kind_count,
   }
   pool->cap = cap;
   pool->most_bytes = most_bytes;
+  pool->lock.inject_ns = inject_ns;
   pool->slots = slot == 1;
   return pool;
 }

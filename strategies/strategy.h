@@ -67,25 +67,36 @@ struct kind {
 
 /*
  * What a strategy times for the time budget (harness/budget.h), in ns. X(field, what it sums)
- * Waits are split by clocks that cost 3 us a wait, so few of them are when there are many.
+ * Waits are split by clocks that cost 3 us a wait: of the short ones, up to SPAN_LIMIT_NS, a sample
+ * is, of the long ones every one.
  */
-#define POOL_TIMES(X)                                                                  \
-  X(timed_waits, "waits for locks that were split")                                    \
-  X(timed_wait_ns, "how long they lasted")                                             \
-  X(timed_wait_cpu_ns, "CPU time from before such a wait to after the release")        \
-  X(timed_wait_hold_ns, "hold and release that followed, which are in the CPU time")   \
-  X(timed_wait_delay_ns, "run-queue delay meanwhile")                                  \
-  X(release_ns, "releasing locks, which may wake a waiter: a sample, scaled up")       \
-  X(timed_handoff_ns, "from the last release before such a wait ended to its end")     \
-  X(cas_ns, "from the first failure of a compare-and-swap to its success or end")      \
+#define POOL_TIMES(X)                                                                    \
+  X(short_waits, "short waits for locks that were split")                                \
+  X(short_wait_ns, "how long they lasted")                                               \
+  X(short_cpu_ns, "CPU time from before such a wait to after the release")               \
+  X(short_hold_ns, "hold and release that followed, which are in that CPU time")         \
+  X(short_delay_ns, "run-queue delay in such waits")                                     \
+  X(long_wait_ns, "long waits, all of them")                                             \
+  X(long_cpu_ns, "CPU time in them")                                                     \
+  X(long_delay_ns, "run-queue delay in them")                                            \
+  X(watched_wait_ns, "waits whose lock noted its last release before they ended")        \
+  X(handoff_ns, "from that release to their end")                                        \
+  X(release_ns, "releasing locks, which may wake a waiter: a sample, scaled up")         \
+  X(cas_ns, "from the first failure of a compare-and-swap to its success or end")        \
   X(scan_ns, "searches of other shards without their CAS retries: a sample, scaled up")
+
+/* A thread's CPU time and run-queue delay at a moment of CLOCK_MONOTONIC. */
+struct pool_clocks {
+  uint64_t at_ns, cpu_ns, delay_ns;
+};
 
 /* The owning thread's own: which calls it times, and how. All zero: none. */
 struct pool_timing {
   const struct span_clock *clock;
   struct span_gap hold, scan;
-  uint64_t split_wait_at; /* CLOCK_MONOTONIC: waits that begin before are not split */
-  int delay_fd;           /* the thread's schedstat file, -1: none */
+  uint64_t split_wait_at;  /* CLOCK_MONOTONIC: waits that begin before are not split */
+  struct pool_clocks last; /* read at the end of the last wait that was */
+  int delay_fd;            /* the thread's schedstat file, -1: none */
 };
 
 struct pool_counters {

@@ -53,15 +53,20 @@ static void set_up(struct fixture *f) {
                                          .pool_end = &f->pool_end,
                                          .prices = &f->prices};
   /*
-   * Of 400 ns of waits 200 were split, in two: 90 CPU without the holds and two readings, so 45 %
-   * or 180 ns of spinning; 20 % run queue; 35 % or 140 ns asleep; 30 after the release.
+   * Of 400 ns of waits 100 were one long one: 30 CPU, 50 run queue, so 20 asleep. Of the 300 of
+   * short ones 100 were split, in two: 50 CPU without the holds and two readings, so 50 % or 150;
+   * 15 % run queue; 35 % or 105 asleep. Of 200 that were watched 30 came after the release.
    */
-  f->pool_end.timed_waits = 2;
-  f->pool_end.timed_wait_ns = 200;
-  f->pool_end.timed_wait_cpu_ns = 90 + 15 + 20;
-  f->pool_end.timed_wait_hold_ns = 15;
-  f->pool_end.timed_wait_delay_ns = 40;
-  f->pool_end.timed_handoff_ns = 30;
+  f->pool_end.long_wait_ns = 100;
+  f->pool_end.long_cpu_ns = 30;
+  f->pool_end.long_delay_ns = 50;
+  f->pool_end.short_waits = 2;
+  f->pool_end.short_wait_ns = 100;
+  f->pool_end.short_cpu_ns = 50 + 15 + 20;
+  f->pool_end.short_hold_ns = 15;
+  f->pool_end.short_delay_ns = 15;
+  f->pool_end.watched_wait_ns = 200;
+  f->pool_end.handoff_ns = 30;
 }
 
 static void near(double value, double expected) {
@@ -89,8 +94,8 @@ static void every_state_gets_its_share(void **state) {
   near(b.state[BUDGET_SCAN], 20);
   near(b.state[BUDGET_SPIN], 180 + 5);
   near(b.state[BUDGET_WORK], 1300 - 400 - 30 - 20 - 185);
-  near(b.state[BUDGET_LOCKED], 140);
-  near(b.state[BUDGET_SLEEP], 300 - 140);
+  near(b.state[BUDGET_LOCKED], 125);
+  near(b.state[BUDGET_SLEEP], 300 - 125);
   near(b.state[BUDGET_REMAINDER], 50);
   near(sum(&b), 2000);
   near(b.part[BUDGET_HANDOFF], 60);

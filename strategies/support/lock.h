@@ -22,6 +22,12 @@
 #include <ck_spinlock.h>
 #include <pthread.h>
 
+/* Longest delay that can be planted: longer ones would look like interruptions (SPAN_LIMIT_NS). */
+#define LOCK_MAX_INJECT_NS 20000
+/* The option of strategies with a lock. */
+#define LOCK_INJECT_OPTION \
+  { "inject", "0", "0..20000 ns", "planted: every hold of the lock is longer by this" }
+
 enum lock_type { LOCK_PTHREAD, LOCK_ADAPTIVE, LOCK_TICKET, LOCK_MCS };
 /* Their names in this order, for option_choice; NULL at the end. */
 extern const char *const lock_names[];
@@ -45,8 +51,9 @@ struct lock_hold {
   struct pool_counters *counters; /* NULL: this acquisition is not timed, the rest is unset */
   bool is_wait;                   /* a wait that is split; else a hold */
   uint64_t begin, end;            /* of the hold */
-  uint64_t wait_ns, handoff_ns;
-  struct timing_clocks before;
+  uint64_t wait_ns;
+  uint64_t unseen_ns; /* between reading `before` and the wait */
+  struct pool_clocks before;
 };
 
 /* Returns 0 or an errno value. The lock is zeroed before. */

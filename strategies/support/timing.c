@@ -40,13 +40,15 @@ static uint64_t read_delay(const struct pool_timing *timing) {
 }
 
 /* The CPU clock innermost: reading the file is in neither wait. */
-void timing_read_before(const struct pool_timing *timing, struct timing_clocks *out) {
+void timing_read_before(const struct pool_timing *timing, struct pool_clocks *out) {
   out->delay_ns = read_delay(timing);
+  out->at_ns = clock_wall_ns();
   out->cpu_ns = clock_thread_cpu_ns();
 }
 
-void timing_read_after(const struct pool_timing *timing, struct timing_clocks *out) {
+void timing_read_after(const struct pool_timing *timing, struct pool_clocks *out) {
   out->cpu_ns = clock_thread_cpu_ns();
+  out->at_ns = clock_wall_ns();
   out->delay_ns = read_delay(timing);
 }
 

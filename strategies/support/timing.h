@@ -15,8 +15,9 @@
 #define TIMING_SCAN_GAP 16
 
 /*
- * Splitting a wait costs 3 us. By time, not by number: rare waits, which are the long ones, are
- * all split, and frequent ones cost 1 %.
+ * Splitting a wait costs 3 us. By time, not by number: rare waits are all split, and frequent ones
+ * cost 1 %. A wait that is not split begins this soon after the clocks were last read, which is
+ * how a long one can be split afterwards.
  */
 #define TIMING_WAIT_EVERY_NS 300000
 
@@ -24,12 +25,9 @@
 void timing_open(struct pool_timing *timing, const struct span_clock *clock);
 void timing_close(struct pool_timing *timing);
 
-/* The thread's CPU time and run-queue delay, 1.5 us; a delay that cannot be read stays 0. */
-struct timing_clocks {
-  uint64_t cpu_ns, delay_ns;
-};
-void timing_read_before(const struct pool_timing *timing, struct timing_clocks *out);
-void timing_read_after(const struct pool_timing *timing, struct timing_clocks *out);
+/* The thread's clocks, 1.5 us; a delay that cannot be read stays 0. */
+void timing_read_before(const struct pool_timing *timing, struct pool_clocks *out);
+void timing_read_after(const struct pool_timing *timing, struct pool_clocks *out);
 
 /* What a read of both clocks adds to the CPU time between two of them; the least of several. */
 uint64_t timing_read_cost_ns(void);
