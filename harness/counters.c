@@ -193,8 +193,11 @@ void counter_thread_stop(struct counter_thread *t) {
     select_events(t->counters, t->counters->sources[s], &mine);
     if (!t->counters->sources[s]->stop(t->groups[s], values))
       source_failed(t, &mine, "could not be read");
-    for (size_t i = 0; i < mine.count; i++)
+    const struct counter_source *source = t->counters->sources[s];
+    for (size_t i = 0; i < mine.count; i++) {
       t->values[mine.at[i]] = values[i];
+      t->multiplexed[mine.at[i]] = source->multiplexed && source->multiplexed(t->groups[s]);
+    }
   }
 }
 

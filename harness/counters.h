@@ -26,12 +26,15 @@
 #define COUNTERS_DEFAULT \
   "PAPI_TOT_CYC,PAPI_TOT_INS,PAPI_L3_TCM,PAPI_CA_SNP,PAPI_CA_ITV,cpu-migrations"
 
+typedef void counter_named(void *context, const char *name, bool native);
+
 /*
  * A source of events. A group is what one thread counts; only its thread uses it. Functions that
  * fail fill `why`.
  */
 struct counter_source {
   const char *name;
+  const char *what; /* one line for the list of counters */
   /* By its name alone: is the event this source's business? */
   bool (*claims)(const char *event);
   /* Readies the source in this process; called once, before anything below. May be slow. */
@@ -48,6 +51,16 @@ struct counter_source {
   /* values: one an event since start, those that could not be attached untouched. */
   bool (*stop)(void *group, uint64_t *values);
   void (*detach)(void *group);
+  /*
+   * Does the group have more events than the machine can count at once? Then each was counted for
+   * a share of the time only, and its value is scaled up from that. NULL: never.
+   */
+  bool (*multiplexed)(const void *group);
+  /*
+   * Names all events that the source knows, after open: those that the machine may lack, to be
+   * probed, and (native) those that are its own. NULL: it cannot tell.
+   */
+  void (*list)(counter_named *each, void *context);
 };
 
 extern const struct counter_source counter_source_perf;
@@ -87,6 +100,7 @@ struct counter_thread {
   /* "" or why this thread could not count the event; what it counted between start and stop */
   char why[COUNTERS_MAX][COUNTER_WHY_MAX];
   uint64_t values[COUNTERS_MAX];
+  bool multiplexed[COUNTERS_MAX]; /* the value is scaled up from a share of the time */
 };
 
 /* attach: false when out of memory. start and stop surround the measured ops; detach frees. */

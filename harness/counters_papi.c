@@ -21,8 +21,12 @@ static bool claims(const char *name) {
 #include <papi.h>
 #include <pthread.h>
 
+/* Hardware counters are the first component's; the others are no business of threads. */
+#define CPU_COMPONENT 0
+
 struct group {
   int set;
+  bool multiplexed;
   size_t count;
   int slot[COUNTERS_MAX]; /* position in the set's values; -1: could not be added */
   int slots;
@@ -45,7 +49,9 @@ static bool open_papi(char *why, size_t why_size) {
     snprintf(why, why_size, "PAPI_thread_init: %s", PAPI_strerror(status));
     return false;
   }
-  const PAPI_component_info_t *cpu = PAPI_get_component_info(0);
+  /* Fails only where nothing can be multiplexed; attach then says so of the events. */
+  PAPI_multiplex_init();
+  const PAPI_component_info_t *cpu = PAPI_get_component_info(CPU_COMPONENT);
   if (cpu && cpu->disabled) {
     snprintf(why, why_size, "no hardware counters: %s", cpu->disabled_reason);
     return false;
@@ -53,7 +59,8 @@ static bool open_papi(char *why, size_t why_size) {
   return true;
 }
 
-static bool add(struct group *g, const char *name, char why[COUNTER_WHY_MAX]) {
+/* PAPI's status. */
+static int add(struct group *g, const char *name, char why[COUNTER_WHY_MAX]) {
   int code, status;
   char text[COUNTER_NAME_MAX]; /* PAPI's argument is not const */
   snprintf(text, sizeof text, "%s", name);
@@ -64,7 +71,37 @@ static bool add(struct group *g, const char *name, char why[COUNTER_WHY_MAX]) {
     snprintf(why, COUNTER_WHY_MAX, "does not fit beside the events before it");
   else if (status != PAPI_OK)
     snprintf(why, COUNTER_WHY_MAX, "PAPI: %s", PAPI_strerror(status));
-  return status == PAPI_OK;
+  else
+    why[0] = '\0';
+  return status;
+}
+
+/* PAPI's status: whether some event found no counter free. */
+static int add_all(struct group *g, const char *const *events, char (*why)[COUNTER_WHY_MAX]) {
+  int result = PAPI_OK;
+  g->slots = 0;
+  for (size_t i = 0; i < g->count; i++) {
+    int status = add(g, events[i], why[i]);
+    g->slot[i] = status == PAPI_OK ? g->slots++ : -1;
+    result = status == PAPI_ECNFLCT ? status : result;
+  }
+  return result;
+}
+
+static void give_set_back(struct group *g) {
+  if (g->set == PAPI_NULL)
+    return;
+  PAPI_cleanup_eventset(g->set);
+  PAPI_destroy_eventset(&g->set);
+  g->set = PAPI_NULL;
+}
+
+/* A fresh set whose events take turns. It must know its component before it has any. */
+static bool multiplex(struct group *g) {
+  give_set_back(g);
+  return PAPI_create_eventset(&g->set) == PAPI_OK &&
+         PAPI_assign_eventset_component(g->set, CPU_COMPONENT) == PAPI_OK &&
+         PAPI_set_multiplex(g->set) == PAPI_OK;
 }
 
 static void *attach(const char *const *events, size_t count, char (*why)[COUNTER_WHY_MAX]) {
@@ -75,12 +112,19 @@ static void *attach(const char *const *events, size_t count, char (*why)[COUNTER
   g->count = count;
   PAPI_register_thread();
   int status = PAPI_create_eventset(&g->set);
-  for (size_t i = 0; i < count; i++) {
+  if (status == PAPI_OK && add_all(g, events, why) == PAPI_ECNFLCT) {
+    g->multiplexed = multiplex(g);
+    if (!g->multiplexed) { /* then as many as there are counters */
+      give_set_back(g);
+      status = PAPI_create_eventset(&g->set);
+    }
+    if (status == PAPI_OK)
+      add_all(g, events, why);
+  }
+  for (size_t i = 0; i < count && status != PAPI_OK; i++) {
     g->slot[i] = -1;
-    if (status != PAPI_OK)
-      snprintf(why[i], COUNTER_WHY_MAX, "PAPI_create_eventset: %s", PAPI_strerror(status));
-    else if (add(g, events[i], why[i]))
-      g->slot[i] = g->slots++;
+    g->slots = 0;
+    snprintf(why[i], COUNTER_WHY_MAX, "PAPI_create_eventset: %s", PAPI_strerror(status));
   }
   return g;
 }
@@ -103,12 +147,30 @@ static bool stop(void *group, uint64_t *values) {
 
 static void detach(void *group) {
   struct group *g = group;
-  if (g->set != PAPI_NULL) {
-    PAPI_cleanup_eventset(g->set);
-    PAPI_destroy_eventset(&g->set);
-  }
+  give_set_back(g);
   PAPI_unregister_thread();
   free(g);
+}
+
+static bool multiplexed(const void *group) {
+  return ((const struct group *)group)->multiplexed;
+}
+
+/* Native events as PAPI enumerates them, without their masks: there may be thousands of those. */
+static void list(counter_named *each, void *context) {
+  char name[PAPI_MAX_STR_LEN];
+  int code = 0 | PAPI_PRESET_MASK;
+  if (PAPI_enum_event(&code, PAPI_ENUM_FIRST) == PAPI_OK)
+    do {
+      if (PAPI_event_code_to_name(code, name) == PAPI_OK)
+        each(context, name, false);
+    } while (PAPI_enum_event(&code, PAPI_ENUM_EVENTS) == PAPI_OK);
+  code = 0 | PAPI_NATIVE_MASK;
+  if (PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, CPU_COMPONENT) == PAPI_OK)
+    do {
+      if (PAPI_event_code_to_name(code, name) == PAPI_OK)
+        each(context, name, true);
+    } while (PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, CPU_COMPONENT) == PAPI_OK);
 }
 
 #else /* the others are never called after open has failed */
@@ -127,11 +189,14 @@ static bool open_papi(char *why, size_t why_size) {
 #define start NULL
 #define stop NULL
 #define detach NULL
+#define multiplexed NULL
+#define list NULL
 
 #endif
 
 const struct counter_source counter_source_papi = {
     .name = "papi",
+    .what = "events of the processor, through PAPI",
     .claims = claims,
     .open = open_papi,
     .always_counts = always_counts,
@@ -139,4 +204,6 @@ const struct counter_source counter_source_papi = {
     .start = start,
     .stop = stop,
     .detach = detach,
+    .multiplexed = multiplexed,
+    .list = list,
 };

@@ -124,8 +124,14 @@ static void detach(void *group) {
   free(g);
 }
 
+static void list(counter_named *each, void *context) {
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    each(context, known[i].name, false);
+}
+
 const struct counter_source counter_source_perf = {
     .name = "perf",
+    .what = "software events of the kernel",
     .claims = claims,
     .open = open_perf,
     .always_counts = always_counts,
@@ -133,4 +139,5 @@ const struct counter_source counter_source_perf = {
     .start = start,
     .stop = stop,
     .detach = detach,
+    .list = list,
 };

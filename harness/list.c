@@ -39,6 +39,44 @@ static void list_allocators(void) {
   allocators_free(&a);
 }
 
+static void print_counter(const char *name, const char *why) {
+  printf("  %-18s %s%s\n", name, why[0] ? "missing: " : "counts", why);
+}
+
+/* Of the processor's own events only the names: each would have to be tried with its masks. */
+static void print_known(void *context, const char *name, bool native) {
+  struct counters c;
+  struct error e;
+  size_t *natives = context;
+  if (native)
+    printf("%s%s", (*natives)++ ? ", " : "  native events: ", name);
+  else if (counters_probe(name, &c, &e))
+    print_counter(name, c.events[0].why);
+  else
+    print_counter(name, e.text);
+}
+
+static void list_source(const struct counter_source *s) {
+  char why[COUNTER_WHY_MAX] = "";
+  size_t natives = 0;
+  printf("%s: %s\n", s->name, s->what);
+  if (!s->open(why, sizeof why))
+    printf("  none: %s\n", why);
+  else if (s->list)
+    s->list(print_known, &natives);
+  if (natives)
+    puts("\n  (with unit masks, as in EVENT:MASK; papi_native_avail explains them)");
+}
+
+int list_all_counters(void) {
+  for (size_t i = 0; counter_sources[i]; i++)
+    list_source(counter_sources[i]);
+  puts("--counters EVENT,EVENT,... counts up to 16 of them per thread; '' counts none. More than "
+       "the\n"
+       "processor has counters for take turns (multiplexing), and the run says so.");
+  return EXIT_DONE;
+}
+
 int list_counters(const char *events) {
   struct counters c;
   struct error e;
@@ -47,8 +85,7 @@ int list_counters(const char *events) {
     return e.status;
   }
   for (size_t i = 0; i < c.count; i++)
-    printf("  %-18s %s%s\n", c.events[i].name, c.events[i].why[0] ? "missing: " : "counts",
-           c.events[i].why);
+    print_counter(c.events[i].name, c.events[i].why);
   return EXIT_DONE;
 }
 

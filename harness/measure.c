@@ -27,7 +27,7 @@ bool run_add_failure(struct run *run, const struct run_failure *f) {
 }
 
 /* Notes that say the same of every sample. */
-static const char *const fact_notes[] = {"live-peak-period-ns", NULL};
+static const char *const fact_notes[] = {"live-peak-period-ns", NOTE_MULTIPLEXED, NULL};
 
 bool run_keep_facts(struct run *run, const struct sample *s) {
   for (size_t i = 0; fact_notes[i]; i++) {

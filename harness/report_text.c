@@ -1,5 +1,6 @@
 /* The sentences of a report; see report.h. Every figure comes from the verdicts or run.json. */
 #include "harness/report.h"
+#include "harness/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -238,6 +239,9 @@ void report_caveats(const struct report *r, const char *tick, const char *bullet
   failures(r, tick, bullet, out);
   skips(r, tick, bullet, out);
   missing(r, bullet, out);
+  const char *multiplexed = rundata_fact_text(&r->data, "facts." NOTE_MULTIPLEXED);
+  if (multiplexed)
+    fprintf(out, "%sevent counters took turns, %s\n", bullet, multiplexed);
   notes(r, bullet, out);
 }
 

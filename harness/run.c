@@ -365,7 +365,7 @@ int run_main(int argc, char **argv) {
   if (run.options.list)
     return list_main(0, NULL);
   if (run.options.list_counters)
-    return list_counters(run.options.counters);
+    return run.options.counters ? list_counters(run.options.counters) : list_all_counters();
   int status;
   if (run.options.resume) {
     status = resume(&run, &e);

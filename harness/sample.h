@@ -101,6 +101,7 @@ extern const struct unit_info unit_infos[UNIT_COUNT];
 #define NOTE_ALLOCATOR "allocator"  /* "glibc", "jemalloc", ... */
 #define NOTE_ALLOCATOR_VERSION "allocator-version"
 #define NOTE_ALLOCATOR_PATH "allocator-path"
+#define NOTE_MULTIPLEXED "counters-multiplexed"
 #define NOTE_THREADS "threads-measured" /* when CASE_FEWER_THREADS made them fewer */
 
 struct sample_value {

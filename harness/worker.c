@@ -529,21 +529,32 @@ static void read_memory(struct worker *w) {
   m->has_rss = os_rss_peak("", &m->rss_peak);
 }
 
+/* The sum over the threads, or (not "") why one of them could not count the event. */
+static const char *sum_counter(const struct worker *w, size_t event, double *sum, bool *scaled) {
+  const char *why = w->counters.events[event].why;
+  *sum = 0;
+  for (unsigned t = 0; t < w->cell.threads && *why == '\0'; t++) {
+    const struct counter_thread *c = &w->seats[t].counters;
+    why = c->why[event];
+    *sum += (double)c->values[event];
+    *scaled = *scaled || c->multiplexed[event];
+  }
+  return why;
+}
+
 static bool add_counters(struct worker *w) {
-  bool ok = true;
+  bool ok = true, scaled = false;
   for (size_t i = 0; i < w->counters.count && ok; i++) {
     char name[COUNTER_NAME_MAX + 4];
-    const char *why = w->counters.events[i].why;
-    double sum = 0;
-    for (unsigned t = 0; t < w->cell.threads && *why == '\0'; t++) {
-      why = w->seats[t].counters.why[i];
-      sum += (double)w->seats[t].counters.values[i];
-    }
+    double sum;
+    const char *why = sum_counter(w, i, &sum, &scaled);
     snprintf(name, sizeof name, "%s/op", w->counters.events[i].name);
     ok = *why ? sample_add_missing(w->sample, name, why)
               : sample_add(w->sample, name, sum / (double)w->m.ops);
   }
-  return ok;
+  return ok && (!scaled || sample_add_note(w->sample, NOTE_MULTIPLEXED,
+                                           "more events than counters: each was counted for a "
+                                           "share of the time and scaled up"));
 }
 
 static bool flag_tail(struct worker *w) {

@@ -76,10 +76,13 @@ static void detach_fake(void *group) {
   free(group);
 }
 
-static const struct counter_source first = {"first",     claims_a,   open_fake, always,
-                                            attach_fake, start_fake, stop_fake, detach_fake};
-static const struct counter_source second = {"second",    claims_all, open_fake, always,
-                                             attach_fake, start_fake, stop_fake, detach_fake};
+#define FAKE(given_name, given_claims)                                                      \
+  {                                                                                         \
+    .name = given_name, .claims = given_claims, .open = open_fake, .always_counts = always, \
+    .attach = attach_fake, .start = start_fake, .stop = stop_fake, .detach = detach_fake    \
+  }
+static const struct counter_source first = FAKE("first", claims_a);
+static const struct counter_source second = FAKE("second", claims_all);
 static const struct counter_source *const fakes[] = {&first, &second, NULL};
 
 static int clear_book(void **state) {

@@ -131,6 +131,7 @@ static const char run_json[] =
     " \"skipped\": [{\"case\": \"Case/b\", \"strategy\": \"arena\", \"why\": \"outlives\"}]},"
     " \"failed\": [{\"name\": \"BenchmarkCase/a/strategy=slow-4\", \"round\": 5, \"what\":"
     " \"crash\", \"why\": \"signal 11\"}],"
+    " \"facts\": {\"counters-multiplexed\": \"two of four\"},"
     " \"missing\": {\"PAPI_TOT_CYC/op\": \"no counters\", \"PAPI_TOT_INS/op\": \"no counters\"}}";
 
 static int make_run(void **state) {
@@ -315,6 +316,7 @@ static void caveats_name_everything_that_casts_doubt(void **state) {
   assert_holds(text, "- failed: `BenchmarkCase/a/strategy=slow-4` in round 5: crash, signal 11\n");
   assert_holds(text, "- skipped: `Case/b` under `arena`, outlives\n");
   assert_holds(text, "- PAPI_TOT_CYC/op, PAPI_TOT_INS/op: not measured, no counters\n");
+  assert_holds(text, "- event counters took turns, two of four\n");
   assert_holds(text, "- a note\n");
   report_free(&r);
 }

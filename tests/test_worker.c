@@ -601,11 +601,22 @@ static bool stop(void *group, uint64_t *values) {
 static void detach(void *group) {
   free(group);
 }
+static bool takes_turns;
+static bool multiplexed(const void *group) {
+  return group && takes_turns;
+}
 
 static void counters_are_summed_over_threads(void **state) {
   (void)state;
-  static const struct counter_source source = {"stand-in", claims, open_source, claims,
-                                               attach,     start,  stop,        detach};
+  static const struct counter_source source = {.name = "stand-in",
+                                               .claims = claims,
+                                               .open = open_source,
+                                               .always_counts = claims,
+                                               .attach = attach,
+                                               .start = start,
+                                               .stop = stop,
+                                               .detach = detach,
+                                               .multiplexed = multiplexed};
   static const struct counter_source *const sources[] = {&source, NULL};
   struct worker_target target = {.workload = &fake,
                                  .of = &plain_case,
@@ -617,6 +628,12 @@ static void counters_are_summed_over_threads(void **state) {
   worker_measure_with(&cell, &target, &s);
   assert_true(get(&s, "cycles/op") == 5000.0 / (double)s.ops);
   assert_string_equal(text_of(s.missing, s.missing_count, "broken/op"), "it broke");
+  assert_null(text_of(s.notes, s.note_count, NOTE_MULTIPLEXED));
+  sample_free(&s);
+
+  takes_turns = true;
+  worker_measure_with(&cell, &target, &s);
+  assert_non_null(strstr(text_of(s.notes, s.note_count, NOTE_MULTIPLEXED), "scaled"));
   sample_free(&s);
 }
 
