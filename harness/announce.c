@@ -6,10 +6,11 @@
 #include <string.h>
 
 void announce_machine(const struct run *run) {
-  char line[300], host[200];
+  char line[300], host[200], map[1000];
   placement_line(&run->placement, run->plan.headline, line, sizeof line);
   host_line(&run->host, host, sizeof host);
-  printf("%s%s\n", line, host);
+  placement_map_line(&run->placement, run->plan.headline, map, sizeof map);
+  printf("%s%s\n%s\n", line, host, map);
 }
 
 static void print_list(const char *before, const char *item, bool first) {

@@ -2,6 +2,7 @@
 #include "harness/placement.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,4 +296,94 @@ void placement_line(const struct placement *p, unsigned threads, char *text, siz
            threads == 1 ? "" : "s", p->cpus, p->cpus == 1 ? "" : "s", share,
            p->core_kinds > 1 ? ", cores of unequal speed" : "",
            p->policy == BIND_NONE ? ", not bound" : "", p->nodes, p->nodes == 1 ? "" : "s");
+}
+
+/* A text that grows to its buffer's end and there into "...". */
+struct words {
+  char *text;
+  size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *format, ...) {
+  va_list args;
+  size_t left = w->size - w->used;
+  va_start(args, format);
+  int n = vsnprintf(w->text + w->used, left, format, args);
+  va_end(args);
+  if (n < 0)
+    return;
+  if ((size_t)n < left)
+    w->used += (size_t)n;
+  else if (w->size > 4) {
+    memcpy(w->text + w->size - 4, "...", 4);
+    w->used = w->size - 1;
+  }
+}
+
+/* How many of the numbers from the first on have equal steps upwards. */
+static size_t run_length(const int *numbers, size_t count) {
+  size_t n = 1;
+  while (n < count && numbers[n] > numbers[n - 1] &&
+         numbers[n] - numbers[n - 1] == numbers[1] - numbers[0])
+    n++;
+  return n;
+}
+
+/* Four and more in equal steps become A-B or A-B:STEP. */
+static void say_numbers(struct words *w, const int *numbers, size_t count) {
+  for (size_t i = 0, n; i < count; i += n) {
+    n = run_length(numbers + i, count - i);
+    n = n < 4 ? 1 : n;
+    say(w, "%s%d", i ? "," : "", numbers[i]);
+    if (n > 1)
+      say(w, "-%d", numbers[i + n - 1]);
+    if (n > 1 && numbers[i + 1] - numbers[i] > 1)
+      say(w, ":%d", numbers[i + 1] - numbers[i]);
+  }
+}
+
+static bool node_named_before(const struct placement *p, unsigned cpu) {
+  for (unsigned i = 0; i < cpu; i++)
+    if (p->node[i] == p->node[cpu])
+      return true;
+  return false;
+}
+
+/* Each node once, with its threads where there are others. numbers: room for all threads. */
+static void say_nodes(struct words *w, const struct placement *p, unsigned threads, int *numbers) {
+  unsigned used = threads < p->cpus ? threads : p->cpus;
+  say(w, "; first touch on NUMA node ");
+  for (unsigned cpu = 0; cpu < used; cpu++) {
+    size_t count = 0;
+    if (node_named_before(p, cpu))
+      continue;
+    for (unsigned i = 0; i < threads; i++)
+      if (p->node[i % p->cpus] == p->node[cpu])
+        numbers[count++] = (int)i;
+    say(w, "%s%d", cpu ? ", " : "", p->node[cpu]);
+    if (count == threads)
+      return;
+    say(w, cpu ? " (" : " (threads ");
+    say_numbers(w, numbers, count);
+    say(w, ")");
+  }
+}
+
+void placement_map_line(const struct placement *p, unsigned threads, char *text, size_t size) {
+  struct words w = {text, size, 0};
+  unsigned used = threads < p->cpus ? threads : p->cpus;
+  int *numbers = calloc(threads, sizeof *numbers);
+  text[0] = '\0';
+  if (p->policy == BIND_NONE || !numbers) {
+    say(&w, "threads on any of CPUs %s, where their memory comes from is the scheduler's choice",
+        p->cpu_list);
+    free(numbers);
+    return;
+  }
+  say(&w, "threads in order on CPU%s ", used == 1 ? "" : "s");
+  say_numbers(&w, p->order, used);
+  if (threads > p->cpus && p->cpus > 1)
+    say(&w, ", then around again");
+  say_nodes(&w, p, threads, numbers);
+  free(numbers);
 }

@@ -63,4 +63,12 @@ bool placement_map(const struct placement *p, unsigned threads, int *map);
  */
 void placement_line(const struct placement *p, unsigned threads, char *text, size_t size);
 
+/*
+ * The map in words: the CPU of each thread in thread order, and the NUMA node that the memory it
+ * touches first comes from. Steps as taskset writes them, A-B:STEP:
+ * "threads in order on CPUs 0-62:2,1-15:2; first touch on NUMA node 0 (threads 0-15,32-39), 1
+ * (16-31)". Cut off with "..." where it does not fit.
+ */
+void placement_map_line(const struct placement *p, unsigned threads, char *text, size_t size);
+
 #endif

@@ -172,8 +172,9 @@ static json_t *map_of(const struct placement *p, unsigned threads) {
 
 static json_t *binding_part(const struct run *run) {
   const struct placement *p = &run->placement;
-  char line[300];
+  char line[300], map[1000];
   json_t *maps = json_array();
+  placement_map_line(p, run->plan.headline, map, sizeof map);
   placement_line(p, run->plan.headline, line, sizeof line);
   for (size_t i = 0; maps && i < run->plan.cell_count && p->policy != BIND_NONE; i++) {
     unsigned threads = run->plan.cells[i].team;
@@ -183,10 +184,11 @@ static json_t *binding_part(const struct run *run) {
     if (!seen)
       json_array_append_new(maps, map_of(p, threads));
   }
-  return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:o}", "policy",
+  return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:o}", "policy",
                    bind_policy_name(p->policy), "cpuset", p->cpu_list, "cpus", (int)p->cpus,
                    "cores", (int)p->cores, "packages", (int)p->packages, "numa_nodes",
-                   (int)p->nodes, "kinds_of_cores", (int)p->core_kinds, "line", line, "maps", maps);
+                   (int)p->nodes, "kinds_of_cores", (int)p->core_kinds, "line", line, "map", map,
+                   "maps", maps);
 }
 
 static json_t *cell_part(const struct run *run, size_t i) {

@@ -52,6 +52,12 @@ static void says(const struct placement *p, unsigned threads, const char *expect
   assert_string_equal(line, expected);
 }
 
+static void maps(const struct placement *p, unsigned threads, const char *expected) {
+  char line[300];
+  placement_map_line(p, threads, line, sizeof line);
+  assert_string_equal(line, expected);
+}
+
 /* 2 packages x 16 cores x 2 hardware threads: PU 2c and 2c+1 belong to core c. */
 static void a_server_fills_cores_before_siblings(void **state) {
   (void)state;
@@ -74,6 +80,16 @@ static void a_server_fills_cores_before_siblings(void **state) {
   says(&p, 40, "40 threads on 64 CPUs (32 cores, siblings share them), 2 NUMA nodes");
   says(&p, 128, "128 threads on 64 CPUs (2 a CPU, oversubscribed), 2 NUMA nodes");
   says(&p, 100, "100 threads on 64 CPUs (1 or 2 a CPU, oversubscribed), 2 NUMA nodes");
+  maps(&p, 2, "threads in order on CPUs 0,2; first touch on NUMA node 0");
+  maps(&p, 40,
+       "threads in order on CPUs 0-62:2,1-15:2; first touch on NUMA node 0 (threads "
+       "0-15,32-39), 1 (16-31)");
+  maps(&p, 66,
+       "threads in order on CPUs 0-62:2,1-63:2, then around again; first touch on NUMA "
+       "node 0 (threads 0-15,32-47,64,65), 1 (16-31,48-63)");
+  char cut[24];
+  placement_map_line(&p, 66, cut, sizeof cut);
+  assert_string_equal(cut, "threads in order on ...");
   placement_free(&p);
   hwloc_topology_destroy(t);
 }
@@ -90,6 +106,9 @@ static void policies_share_more_or_less(void **state) {
   placement_free(&p);
   place(&p, t, NULL, NULL, BIND_NUMA);
   runs_on(&p, 6, (int[]){0, 32, 2, 34, 4, 36});
+  maps(&p, 6,
+       "threads in order on CPUs 0,32,2,34,4,36; first touch on NUMA node 0 (threads "
+       "0,2,4), 1 (1,3,5)");
   assert_int_equal(p.node[0], 0);
   assert_int_equal(p.node[1], 1);
   placement_free(&p);
@@ -97,6 +116,9 @@ static void policies_share_more_or_less(void **state) {
   int map[4];
   assert_false(placement_map(&p, 4, map));
   says(&p, 4, "4 threads on 64 CPUs, not bound, 2 NUMA nodes");
+  maps(&p, 4,
+       "threads on any of CPUs 0-63, where their memory comes from is the scheduler's "
+       "choice");
   placement_free(&p);
   hwloc_topology_destroy(t);
 }
@@ -163,6 +185,7 @@ static void holes_in_the_allowed_set_are_kept(void **state) {
   assert_int_equal(p.cores, 3);
   runs_on(&p, 5, (int[]){1, 4, 7, 5, 1});
   assert_string_equal(p.cpu_list, "1,4-5,7");
+  maps(&p, 4, "threads in order on CPUs 1,4,7,5; first touch on NUMA node 0");
   placement_free(&p);
   place(&p, t, "1,4-5,7", "4,7", BIND_CORE);
   runs_on(&p, 3, (int[]){4, 7, 4});
@@ -178,6 +201,7 @@ static void one_cpu_takes_all_threads(void **state) {
   runs_on(&p, 3, (int[]){3, 3, 3});
   says(&p, 32, "32 threads on 1 CPU (32 a CPU, oversubscribed), 1 NUMA node");
   says(&p, 1, "1 thread on 1 CPU, 1 NUMA node");
+  maps(&p, 32, "threads in order on CPU 3; first touch on NUMA node 0");
   placement_free(&p);
   hwloc_topology_destroy(t);
 }

@@ -360,6 +360,9 @@ static void one_cpu_is_enough(void **state) {
   const json_t *cpus = json_object_get(map, "cpus");
   assert_int_equal(json_array_size(cpus), 3);
   assert_int_equal(json_integer_value(json_array_get(cpus, 2)), cpu);
+  assert_int_equal(json_array_size(json_object_get(map, "first_touch_nodes")), 3);
+  snprintf(line, sizeof line, "threads in order on CPU %d; first touch on NUMA node ", cpu);
+  assert_true(says("out.txt", line));
   json_decref(r);
 }
 
