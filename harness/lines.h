@@ -9,7 +9,8 @@
  * An object is its getter's from get to put or drop, whoever calls those, and covers `size` bytes
  * (what hangs off it is not followed). Objects got before the pass are not seen until they have
  * been put and got again. An object is entered after get has returned and taken out before put is
- * called: what is told shared has been shared.
+ * called: what is told shared has been shared, as long as every object is put or dropped, also one
+ * that would end with its scope.
  *
  * State is global, since get and put carry no pool: one pool at a time. Its memory is mapped from
  * the kernel, not taken from the malloc under test.
