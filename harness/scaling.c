@@ -36,7 +36,8 @@ static bool uses_all_threads(const struct rundata *d, const struct rundata_cell 
   json_array_foreach(cells, i, cell) {
     const char *name = json_string_value(json_object_get(cell, "name"));
     json_int_t team = json_integer_value(json_object_get(cell, "team"));
-    if (name && strcmp(name, c->name) == 0)
+    /* The reader takes Go's prefix off. */
+    if (name && strncmp(name, "Benchmark", 9) == 0 && strcmp(name + 9, c->name) == 0)
       return team == 0 || team == (json_int_t)c->threads;
   }
   return true;

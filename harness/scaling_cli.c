@@ -30,12 +30,11 @@ static void write_number(FILE *f, double value) {
 
 static void write_line(const struct scaling *s, const struct scaling_curve *c, const char *kind,
                        double threads, double rate, double low, double high, FILE *f) {
-  fprintf(f, "%s\t%s\t%s\t%g", s->data->rows.names[c->row], s->data->columns.names[c->column], kind,
-          threads);
+  fprintf(f, "%s\t%s\t%g", s->data->rows.names[c->row], s->data->columns.names[c->column], threads);
   write_number(f, 1e9 * rate);
   write_number(f, 1e9 * low);
   write_number(f, 1e9 * high);
-  fputc('\n', f);
+  fprintf(f, "\t%s\n", kind); /* last, since gnuplot cannot tell empty last fields from none */
 }
 
 static void write_points(const struct scaling *s, const struct scaling_curve *c, FILE *f) {
@@ -81,7 +80,7 @@ static bool write_forecast(const struct plot *p, const struct scaling_curve *c, 
 /* What memory does not suffice for is left out of the picture; the tables have said so before. */
 static void write_plot(const void *context, FILE *f) {
   const struct plot *p = context;
-  fputs("# columns\tcase\tseries\tkind\tthreads\tops/s\tlow\thigh\n", f);
+  fputs("# columns\tcase\tseries\tthreads\tops/s\tlow\thigh\tkind\n", f);
   for (size_t i = 0; i < p->scaling->count; i++) {
     const struct scaling_curve *c = &p->scaling->curves[i];
     if (c->point_count < 2)

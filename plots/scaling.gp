@@ -1,7 +1,7 @@
 # Throughput against threads, the fitted law, and what more CPUs would bring; one panel a case.
 #   gnuplot -c plots/scaling.gp RUN/plots/scaling.tsv scaling.svg      (or .png)
 #
-# Data, tab separated: case, series, kind, threads, ops/s, lower and upper bound (empty: none).
+# Data, tab separated: case, series, threads, ops/s, lower and upper bound (empty: none), kind.
 # Kinds: point (a core for every thread), over (more threads than cores), fit (the law, or the line
 # between two points), forecast (the interval; its middle is empty where the model has none).
 data = ARG1
@@ -24,10 +24,10 @@ new_case(c) = (cases = cases . " " . c, panel_count = panel_count + 1, highest[p
 seen(v) = v == v && v > 0 ? (highest[panel_count] = max(highest[panel_count], v), \
                              lowest[panel_count] = min(lowest[panel_count], v), 0) : 0
 stats data using (panel_count > 0 && strcol(1) eq word(cases, panel_count) ? 0 : new_case(strcol(1)), \
-                  strcol(3) eq "fit" ? 0 : (threads = add(threads, strcol(4)), 0), most = max(most, $4), \
-                  strcol(3) eq "point" ? (last_core = max(last_core, $4), 0) : 0, \
-                  strcol(3) eq "forecast" ? (forecast = max(forecast, $4), 0) : 0, \
-                  seen(field(5)), strcol(3) eq "over" ? 0 : (seen(field(6)), seen(field(7)), 0), 0) nooutput
+                  strcol(7) eq "fit" ? 0 : (threads = add(threads, strcol(3)), 0), most = max(most, $3), \
+                  strcol(7) eq "point" ? (last_core = max(last_core, $3), 0) : 0, \
+                  strcol(7) eq "forecast" ? (forecast = max(forecast, $3), 0) : 0, \
+                  seen(field(4)), strcol(7) eq "over" ? 0 : (seen(field(5)), seen(field(6)), 0), 0) nooutput
 
 title = "Scaling: throughput against threads"
 subtitle = sprintf("both axes log; bars: %d %% intervals; line: fit up to the cores measured (%d)", confidence, last_core)
@@ -41,7 +41,7 @@ row_step = panel_height + 62
 legend_top = 66
 top = legend_top + legend_height + 26
 height = top + rows * row_step + 20
-left = 62
+left = 76
 column_step = (width - 10) / columns
 panel_width = column_step - left - 12
 
@@ -99,7 +99,7 @@ do for [p = 1:panel_count] {
   unset label 11
   if (most > last_core) {
     set object 1 rectangle from last_core * 1.1, graph 0 to x_high, graph 1 fc rgb shade fs solid noborder behind
-    set label 11 (forecast > last_core ? "forecast" : "more threads than cores") at x_high, graph 1 right offset -0.4, -0.7 \
+    set label 11 (forecast > last_core ? "forecast" : "more threads than cores") at x_high, graph 0 right offset -0.4, 0.7 \
       font font(11) textcolor rgb grey front
   }
 
@@ -107,21 +107,21 @@ do for [p = 1:panel_count] {
   pixel = (x_high / x_low) ** (1.0 / panel_width)
   apart(t, s) = t * pixel ** (min(3, 14.0 / series_count) * (s - (series_count + 1) / 2.0))
   bound(v, fallback) = v == v ? v : fallback
-  of(kind, s) = strcol(1) eq name && strcol(2) eq series[s] && strcol(3) eq kind
-  plot for [s = 1:series_count] data using (of("forecast", s) ? $4 : NaN):(field(6) / scale):(field(7) / scale) \
+  of(kind, s) = strcol(1) eq name && strcol(2) eq series[s] && strcol(7) eq kind
+  plot for [s = 1:series_count] data using (of("forecast", s) ? $3 : NaN):(field(5) / scale):(field(6) / scale) \
          with filledcurves fc rgb colour[index(s)] fs transparent solid 0.12 noborder, \
-       for [s = 1:series_count] data using (of("forecast", s) ? $4 : NaN):(field(6) / scale) \
+       for [s = 1:series_count] data using (of("forecast", s) ? $3 : NaN):(field(5) / scale) \
          with lines lw 1.2 dt 2 lc rgb colour[index(s)], \
-       for [s = 1:series_count] data using (of("forecast", s) ? $4 : NaN):(field(7) / scale) \
+       for [s = 1:series_count] data using (of("forecast", s) ? $3 : NaN):(field(6) / scale) \
          with lines lw 1.2 dt 2 lc rgb colour[index(s)], \
-       for [s = 1:series_count] data using (of("forecast", s) ? $4 : NaN):(field(5) / scale) \
+       for [s = 1:series_count] data using (of("forecast", s) ? $3 : NaN):(field(4) / scale) \
          with lines lw 1 dt 3 lc rgb colour[index(s)], \
-       for [s = 1:series_count] data using (of("fit", s) ? $4 : NaN):(field(5) / scale) \
+       for [s = 1:series_count] data using (of("fit", s) ? $3 : NaN):(field(4) / scale) \
          with lines lw 1.8 lc rgb colour[index(s)], \
-       for [s = 1:series_count] data using (of("point", s) ? apart($4, s) : NaN):(field(5) / scale): \
-         (bound(field(6), field(5)) / scale):(bound(field(7), field(5)) / scale) \
+       for [s = 1:series_count] data using (of("point", s) ? apart($3, s) : NaN):(field(4) / scale): \
+         (bound(field(5), field(4)) / scale):(bound(field(6), field(4)) / scale) \
          with yerrorbars pt shape[index(s)] ps 0.8 lw 1 lc rgb colour[index(s)], \
-       for [s = 1:series_count] data using (of("over", s) ? apart($4, s) : NaN):(field(5) / scale) \
+       for [s = 1:series_count] data using (of("over", s) ? apart($3, s) : NaN):(field(4) / scale) \
          with points pt 6 ps 0.7 lw 1 lc rgb colour[index(s)]
 
   # Title, caption and legend belong to the first panel only.

@@ -1,0 +1,579 @@
+/*
+ * Forecasts from one and two threads, and the way from a run's folder to figures, run.json and
+ * scores. Truth comes from the law's textbook form, hand calculation and the lock simulation.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/forecast.h"
+#include "harness/scaling.h"
+#include "tests/lock_simulation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void assert_near(double value, double expected, double share) {
+  if (!(fabs(value - expected) <= share * fabs(expected)))
+    fail_msg("%.9g instead of %.9g", value, expected);
+}
+
+/* Rate of n threads by the law, ops/ns. */
+static double law(double ns, double sigma, double kappa, double n) {
+  return n / ns / (1 + sigma * (n - 1) + kappa * n * (n - 1));
+}
+
+static struct forecast predict(const struct pair_times *t, unsigned threads) {
+  struct pair_parts parts;
+  struct forecast f;
+  assert_true(forecast_parts(t, &parts));
+  assert_true(forecast_pair(t, &parts, threads, &f));
+  return f;
+}
+
+/* --- Two points. */
+
+/* 100 ns become 120: 20 more for each other thread, 4 / 160; or for each pair, 4 / (100 + 120). */
+static void growth_is_serial_at_best_and_pairwise_at_worst(void **state) {
+  (void)state;
+  struct pair_times t = {.one = 100, .two = 120};
+  struct forecast f = predict(&t, 4);
+  assert_near(f.high, 4 / 160.0, 1e-12);
+  assert_near(f.low, 4 / 220.0, 1e-12);
+  f = predict(&t, 2);
+  assert_near(f.low, 2 / 120.0, 1e-12);
+  assert_near(f.high, 2 / 120.0, 1e-12);
+}
+
+static void every_law_lies_in_the_forecast_of_its_first_two_points(void **state) {
+  (void)state;
+  static const double sigmas[] = {0, 0.01, 0.3}, kappas[] = {0, 0.0001, 0.02};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++)
+      for (unsigned n = 4; n <= 64; n *= 4) {
+        struct pair_times t = {.one = 1 / law(80, sigmas[i], kappas[k], 1),
+                               .two = 2 / law(80, sigmas[i], kappas[k], 2)};
+        struct forecast f = predict(&t, n);
+        double truth = law(80, sigmas[i], kappas[k], n);
+        assert_true(truth >= f.low * (1 - 1e-9) && truth <= f.high * (1 + 1e-9));
+      }
+}
+
+static void superlinear_points_do_not_promise_more_than_linear(void **state) {
+  (void)state;
+  struct pair_times t = {.one = 100, .two = 90};
+  struct forecast f = predict(&t, 8);
+  assert_near(f.low, 8 / 100.0, 1e-12);
+  assert_near(f.high, 8 / 100.0, 1e-12);
+}
+
+/* two = 250 = 180 outside + 40 held + 10 waited + 20; two acquisitions an op. */
+static void the_lock_is_taken_out_of_the_two_thread_point(void **state) {
+  (void)state;
+  struct pair_times t = {
+      .one = 200, .two = 250, .acquisitions = 2, .hold_one = 20, .hold_two = 40, .wait_two = 10};
+  struct pair_parts p;
+  assert_true(forecast_parts(&t, &p));
+  assert_true(p.has_lock);
+  assert_near(p.lock.service, 20, 1e-12);
+  assert_near(p.lock.think, 90, 1e-12);
+  assert_near(p.rest, 20, 1e-12);
+}
+
+/* What two simulated threads show, as counters would tell it. */
+static struct pair_times observe(struct world w) {
+  w.threads = 2;
+  struct lock_load two = simulate(w, 100000);
+  return (struct pair_times){.one = w.times.think + w.times.service,
+                             .two = w.times.think + w.times.service + two.wait,
+                             .acquisitions = 1,
+                             .hold_one = w.times.service,
+                             .hold_two = w.times.service,
+                             .wait_two = two.wait,
+                             .spins = w.rule == LOCK_IN_ORDER};
+}
+
+static void simulated_locks_lie_in_the_forecast_of_two_threads(void **state) {
+  (void)state;
+  static const double thinks[] = {20, 90, 1000}, handoffs[] = {0, 3, 30};
+  for (int rule = LOCK_IN_ORDER; rule <= LOCK_BARGING; rule++)
+    for (int i = 0; i < 3; i++)
+      for (int k = 0; k < 3; k++)
+        for (unsigned n = 4; n <= 32; n *= 2) {
+          struct world w = {n,           {10, thinks[i], handoffs[k]}, EXPONENTIAL, EXPONENTIAL,
+                            EXPONENTIAL, (enum lock_rule)rule};
+          struct pair_times t = observe(w);
+          struct forecast f = predict(&t, n);
+          double rate = simulate(w, 20000).rate;
+          if (rate < f.low * 0.95 || rate > f.high * 1.05)
+            fail_msg("rule %d, think %g, hand-off %g, %u threads: %g not in %g .. %g", rule,
+                     thinks[i], handoffs[k], n, rate, f.low, f.high);
+        }
+}
+
+/* A futex does not say which rule it follows: the interval holds both, a spinning lock's one. */
+static void a_futex_has_a_wider_interval_than_a_spinning_lock(void **state) {
+  (void)state;
+  struct world w = {2, {10, 40, 50}, EXPONENTIAL, EXPONENTIAL, EXPONENTIAL, LOCK_IN_ORDER};
+  struct pair_times t = observe(w);
+  struct forecast spinning = predict(&t, 16);
+  t.spins = false;
+  struct forecast futex = predict(&t, 16);
+  assert_true(futex.high > 1.5 * spinning.high);
+  assert_true(futex.low <= spinning.low * 1.0001);
+}
+
+/* --- Runs. */
+
+struct folder {
+  char folder[64];
+  struct rundata data;
+  char *text;
+};
+
+static int make_place(void **state) {
+  struct folder *p = calloc(1, sizeof *p);
+  if (!p)
+    return -1;
+  snprintf(p->folder, sizeof p->folder, "/tmp/poolbench-scaling.XXXXXX");
+  *state = p;
+  return mkdtemp(p->folder) ? 0 : -1;
+}
+
+static int remove_place(void **state) {
+  struct folder *p = *state;
+  char command[100];
+  snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
+  int status = system(command);
+  rundata_free(&p->data);
+  free(p->text);
+  free(p);
+  return status;
+}
+
+static FILE *create(const struct folder *p, const char *name) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", p->folder, name);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  return f;
+}
+
+static void write_json(const struct folder *p, const char *binding, const char *more) {
+  FILE *f = create(p, "run.json");
+  fprintf(f, "{\"version\": 1, \"id\": \"beef\", \"binding\": {%s}%s}", binding, more);
+  assert_int_equal(fclose(f), 0);
+}
+
+#define CORES(n) "\"policy\": \"core\", \"cpus\": " #n ", \"cores\": " #n
+
+/* Eight rounds hold each of these once: their median is exactly 1. */
+static double noise(int round, int salt) {
+  static const double percent[] = {-0.7, -0.4, -0.2, -0.1, 0.1, 0.2, 0.4, 0.7};
+  return 1 + percent[(5 * round + 3 * salt) % 8] / 100;
+}
+
+struct law_of {
+  const char *strategy;
+  double ns, sigma, kappa;
+};
+static const struct law_of laws[] = {{"malloc", 100, 0.02, 0.0004}, {"pool", 50, 0, 0}};
+
+static void write_cell(FILE *f, const struct law_of *l, int threads, int rounds) {
+  for (int r = 1; r <= rounds; r++)
+    fprintf(f, "# run beef round %d seq %d\nBenchmarkCase/strategy=%s-%d\t1000\t%.9g ns/op\n", r, r,
+            l->strategy, threads, noise(r, threads) / law(l->ns, l->sigma, l->kappa, threads));
+}
+
+/* Both laws at 1, 2, 4 .. most threads. */
+static void write_laws(const struct folder *p, int most, int rounds) {
+  FILE *f = create(p, "detail.txt");
+  for (int s = 0; s < 2; s++)
+    for (int n = 1; n <= most; n *= 2)
+      write_cell(f, &laws[s], n, rounds);
+  assert_int_equal(fclose(f), 0);
+}
+
+static const struct rundata *load(struct folder *p) {
+  struct error e;
+  rundata_free(&p->data);
+  if (!rundata_load(&p->data, p->folder, &e))
+    fail_msg("%s", e.text);
+  return &p->data;
+}
+
+static void model(struct folder *p, unsigned cores, struct scaling *s) {
+  struct error e;
+  if (!scaling_make(s, load(p), cores, &e))
+    fail_msg("%s", e.text);
+}
+
+static void assert_within(const struct scaling_value *v, double truth) {
+  if (!(v->low <= truth && truth <= v->high && v->low <= v->value && v->value <= v->high))
+    fail_msg("%g, %g .. %g does not hold %g", v->value, v->low, v->high, truth);
+}
+
+static void the_law_of_a_run_is_found_with_its_interval(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(32), "");
+  model(p, 0, &s);
+  assert_int_equal(s.count, 2);
+  const struct scaling_curve *c = scaling_find(&s, 0, 0);
+  assert_true(c->fitted);
+  assert_within(&c->sigma, 0.02);
+  assert_within(&c->kappa, 0.0004);
+  assert_within(&c->peak, sqrt(0.98 / 0.0004));
+  assert_near(1 / c->all.usl.lambda, 100, 0.01);
+  assert_true(c->misfit > 0 && c->misfit < 0.02);
+  c = scaling_find(&s, 0, 1);
+  assert_true(c->sigma.low == 0 && c->sigma.high < 0.01);
+  scaling_free(&s);
+}
+
+static void points_beyond_the_cores_enter_no_model(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(2), "");
+  model(p, 0, &s);
+  const struct scaling_curve *c = scaling_find(&s, 0, 0);
+  assert_false(c->fitted);
+  assert_string_equal(c->why, "2 thread counts on 2 cores; the law needs 4");
+  assert_int_equal(c->point_count, 6);
+  assert_int_equal(c->on_cores, 2);
+  assert_true(c->points[2].oversubscribed && !c->points[1].oversubscribed);
+  assert_true(c->has_pair);
+  assert_within(&c->excess, 0.02 + 2 * 0.0004);
+  scaling_free(&s);
+}
+
+static void a_quota_leaves_fewer_cores(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(32), ", \"host\": {\"cgroup_cpu_limit\": {\"cpus\": 4.5}}");
+  model(p, 0, &s);
+  assert_int_equal(s.cores, 4);
+  assert_string_equal(s.curves[0].why, "3 thread counts on 4 cores; the law needs 4");
+  scaling_free(&s);
+}
+
+static void what_is_no_core_a_thread_is_refused(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  struct scaling_forecast f;
+  write_laws(p, 32, 8);
+  write_json(p, "\"policy\": \"pu\", \"cpus\": 32, \"cores\": 16", "");
+  model(p, 0, &s);
+  assert_non_null(strstr(s.curves[0].why, "--bind pu"));
+  assert_true(scaling_forecast(&s.curves[0], 64, &f));
+  assert_int_equal(f.model, SCALING_NONE);
+  scaling_free(&s);
+  write_json(p, "", "");
+  model(p, 0, &s);
+  assert_non_null(strstr(s.curves[0].why, "does not say"));
+  scaling_free(&s);
+}
+
+static void bounds_and_smaller_teams_are_no_points(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  FILE *f = create(p, "detail.txt");
+  for (int n = 1; n <= 8; n *= 2)
+    write_cell(f, &laws[0], n, 4);
+  fputs("# run beef round 5 seq 9\n# flag bound more than 8 s\n"
+        "BenchmarkCase/strategy=malloc-8\t1\t8e9 ns/op\n",
+        f);
+  assert_int_equal(fclose(f), 0);
+  write_json(p, CORES(8),
+             ", \"plan\": {\"cells\": [{\"name\": \"BenchmarkCase/strategy=malloc-4\", \"team\": "
+             "3}, {\"name\": \"BenchmarkCase/strategy=malloc-2\", \"team\": 2}]}");
+  model(p, 0, &s);
+  assert_int_equal(s.curves[0].point_count, 4);
+  assert_int_equal(s.curves[0].on_cores, 2);
+  assert_true(s.curves[0].points[1].on_cores);
+  scaling_free(&s);
+}
+
+static void two_rounds_give_no_interval_and_no_forecast(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  struct scaling_forecast f;
+  write_laws(p, 32, 2);
+  write_json(p, CORES(32), "");
+  model(p, 0, &s);
+  assert_true(s.curves[0].fitted);
+  assert_true(isnan(s.curves[0].sigma.low));
+  assert_near(s.curves[0].sigma.value, 0.02, 0.3);
+  assert_true(scaling_forecast(&s.curves[0], 64, &f));
+  assert_int_equal(f.model, SCALING_NONE);
+  scaling_free(&s);
+}
+
+static void figures_do_not_change_from_call_to_call(void **state) {
+  struct folder *p = *state;
+  struct scaling a, b;
+  struct error e;
+  write_laws(p, 32, 6);
+  write_json(p, CORES(32), "");
+  model(p, 0, &a);
+  assert_true(scaling_make(&b, &p->data, 0, &e));
+  assert_true(a.curves[0].sigma.low == b.curves[0].sigma.low);
+  assert_true(a.curves[0].peak.high == b.curves[0].peak.high);
+  scaling_free(&a);
+  scaling_free(&b);
+}
+
+static void forecasts_hold_what_the_laws_bring(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  struct scaling_forecast f;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(32), "");
+  for (unsigned cores = 0; cores <= 2; cores += 2) { /* the law, and two points */
+    model(p, cores, &s);
+    for (unsigned i = 0; i < 2; i++) {
+      assert_true(scaling_forecast(&s.curves[i], 64, &f));
+      assert_int_equal(f.model, cores ? SCALING_PAIR : SCALING_USL);
+      double truth = law(laws[i].ns, laws[i].sigma, laws[i].kappa, 64);
+      assert_true(f.low <= truth && truth <= f.high);
+      assert_true(cores ? isnan(f.center) : f.low < f.center && f.center < f.high);
+    }
+    scaling_free(&s);
+  }
+}
+
+/* --- run.json and scores. */
+
+static const char *capture(struct folder *p, FILE **memory) {
+  static size_t size;
+  if (!*memory) {
+    free(p->text);
+    p->text = NULL;
+    *memory = open_memstream(&p->text, &size);
+    assert_non_null(*memory);
+    return NULL;
+  }
+  assert_int_equal(fclose(*memory), 0);
+  return p->text;
+}
+
+static void assert_holds(const char *text, const char *part) {
+  if (!strstr(text, part))
+    fail_msg("\"%s\" is not in:\n%s", part, text);
+}
+
+static void record(struct folder *p, unsigned cores, unsigned threads) {
+  struct scaling s;
+  struct error e;
+  model(p, cores, &s);
+  if (!scaling_record(&s, threads, &e))
+    fail_msg("%s", e.text);
+  scaling_free(&s);
+}
+
+static void forecasts_are_kept_in_run_json(void **state) {
+  struct folder *p = *state;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(32), ", \"started\": 1796061600");
+  record(p, 2, 32);
+  record(p, 0, 64);
+  record(p, 2, 32); /* replaces the first */
+  const struct rundata *d = load(p);
+  const json_t *list = rundata_fact(d, "forecasts"), *last = json_array_get(list, 3);
+  assert_int_equal(json_array_size(list), 4);
+  assert_true(rundata_fact_number(d, "started", 0) == 1796061600);
+  assert_string_equal(json_string_value(json_object_get(last, "case")), "Case");
+  assert_string_equal(json_string_value(json_object_get(last, "strategy")), "pool");
+  assert_string_equal(json_string_value(json_object_get(last, "model")), "two-point");
+  assert_int_equal(json_integer_value(json_object_get(last, "threads")), 32);
+  assert_true(json_number_value(json_object_get(last, "low_ops_s")) <= 32 / 50e-9);
+  assert_int_equal(json_array_size(json_object_get(last, "from_threads")), 2);
+  const json_t *of_law = json_array_get(list, 0);
+  assert_string_equal(json_string_value(json_object_get(of_law, "model")), "usl");
+  assert_int_equal(json_array_size(json_object_get(of_law, "from_threads")), 6);
+}
+
+/* The run holds 32 threads on 32 cores; its points of up to two, and of up to eight, forecast it.
+ */
+static void a_run_scores_what_its_first_points_forecast(void **state) {
+  struct folder *p = *state;
+  struct error e;
+  FILE *out = NULL;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(32), "");
+  record(p, 2, 32);
+  load(p);
+  capture(p, &out);
+  assert_true(scaling_score(&p->data, &p->data, out, &e));
+  assert_holds(capture(p, &out), "2 of 2 inside their interval");
+  record(p, 8, 32);
+  load(p);
+  out = NULL;
+  capture(p, &out);
+  assert_true(scaling_score(&p->data, &p->data, out, &e));
+  const char *text = capture(p, &out);
+  assert_holds(text, "2 of 2 inside their interval");
+  assert_holds(text, "of 1 pairs of strategies the forecast told 1 apart; 1 right, 0 wrong");
+}
+
+/* malloc as measured here has another law: at 32 threads a tenth of what was forecast at least. */
+static void a_miss_is_called_one(void **state) {
+  struct folder *p = *state;
+  struct error e;
+  FILE *out = NULL;
+  void *other_state = NULL;
+  write_laws(p, 8, 8);
+  write_json(p, CORES(8), "");
+  record(p, 0, 32);
+  load(p);
+  assert_int_equal(make_place(&other_state), 0);
+  struct folder *o = other_state;
+  FILE *f = create(o, "detail.txt");
+  write_cell(f, &(struct law_of){"malloc", 100, 0.9, 0.1}, 32, 8);
+  assert_int_equal(fclose(f), 0);
+  write_json(o, CORES(32), "");
+  load(o);
+  capture(p, &out);
+  assert_true(scaling_score(&p->data, &o->data, out, &e));
+  const char *text = capture(p, &out);
+  assert_holds(text, "below by -");
+  assert_holds(text, "0 of 1 inside");
+  assert_int_equal(remove_place(&other_state), 0);
+}
+
+static void what_cannot_be_scored_is_said(void **state) {
+  struct folder *p = *state;
+  struct error e;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(4), "");
+  load(p);
+  assert_false(scaling_score(&p->data, &p->data, stdout, &e));
+  assert_int_equal(e.status, EXIT_NOTHING);
+  assert_holds(e.text, "holds no forecasts");
+  record(p, 0, 32);
+  load(p);
+  assert_false(scaling_score(&p->data, &p->data, stdout, &e));
+  assert_int_equal(e.status, EXIT_NOTHING);
+  assert_holds(e.text, "had 4 cores");
+  record(p, 0, 48);
+  json_array_remove((json_t *)rundata_fact(load(p), "forecasts"), 0);
+  json_array_remove((json_t *)rundata_fact(&p->data, "forecasts"), 0);
+  assert_false(scaling_score(&p->data, &p->data, stdout, &e));
+  assert_holds(e.text, "none of the cells");
+}
+
+static void nothing_to_forecast_from_changes_no_file(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  struct error e;
+  write_laws(p, 32, 2);
+  write_json(p, CORES(32), "");
+  model(p, 0, &s);
+  assert_false(scaling_record(&s, 64, &e));
+  assert_int_equal(e.status, EXIT_NOTHING);
+  scaling_free(&s);
+  assert_null(rundata_fact(load(p), "forecasts"));
+}
+
+/* --- Text. */
+
+/* Times of the_lock_is_taken_out_of_the_two_thread_point, as counters of a run. */
+static void write_lock(const struct folder *p, bool holds) {
+  FILE *f = create(p, "detail.txt");
+  for (int r = 1; r <= 6; r++)
+    for (int n = 1; n <= 2; n++) {
+      fprintf(f, "# run beef round %d seq %d\nBenchmarkCase/strategy=locked-%d\t1000\t", r, r, n);
+      fprintf(f, "%.9g ns/op\t2 lockacq/op\t%g contended/op\t%g lockwait-ns/op",
+              (n == 1 ? 200 : 125) * noise(r, n), n == 1 ? 0 : 0.5, n == 1 ? 0.0 : 10);
+      if (holds)
+        fprintf(f, "\t%d lockhold-ns/op", n == 1 ? 20 : 40);
+      fputc('\n', f);
+    }
+  assert_int_equal(fclose(f), 0);
+  write_json(p, CORES(2), "");
+}
+
+static const char *show(struct folder *p, unsigned forecast) {
+  struct error e;
+  FILE *out = NULL;
+  load(p);
+  capture(p, &out);
+  if (!scaling_print(&p->data, forecast, out, &e))
+    fail_msg("%s", e.text);
+  return capture(p, &out);
+}
+
+static void a_lock_shows_its_knee_and_what_it_met(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  write_lock(p, true);
+  model(p, 0, &s);
+  const struct scaling_curve *c = &s.curves[0];
+  assert_near(c->saturation.value, 5.5, 0.02); /* (90 + 20) / 20 */
+  assert_near(c->all.parts.lock.service, 20, 1e-9);
+  assert_near(c->collisions, 0.25, 1e-9);
+  scaling_free(&s);
+  const char *text = show(p, 32);
+  assert_holds(text, "lock + two points");
+  assert_holds(text, "25 %");
+  assert_holds(text, "does not scale");
+}
+
+static void holds_that_were_not_measured_are_said(void **state) {
+  struct folder *p = *state;
+  write_lock(p, false);
+  const char *text = show(p, 32);
+  assert_holds(text, "no lock model for 1 curves: how long its lock is held was not measured");
+  assert_holds(text, "two points");
+}
+
+static void refusals_and_orders_are_in_words(void **state) {
+  struct folder *p = *state;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(2), "");
+  const char *text = show(p, 4);
+  assert_holds(text, "no fit of the law for 2 of 2 curves: 2 thread counts on 2 cores");
+  assert_holds(text, "not decided on this machine");
+  assert_holds(text, "32*");
+  assert_holds(text, "pool before malloc");
+  write_json(p, CORES(32), "");
+  assert_holds(show(p, 0), "scalability law, fitted on cores");
+}
+
+#define RUN_TEST_IN_PLACE(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(growth_is_serial_at_best_and_pairwise_at_worst),
+      cmocka_unit_test(every_law_lies_in_the_forecast_of_its_first_two_points),
+      cmocka_unit_test(superlinear_points_do_not_promise_more_than_linear),
+      cmocka_unit_test(the_lock_is_taken_out_of_the_two_thread_point),
+      cmocka_unit_test(simulated_locks_lie_in_the_forecast_of_two_threads),
+      cmocka_unit_test(a_futex_has_a_wider_interval_than_a_spinning_lock),
+      RUN_TEST_IN_PLACE(the_law_of_a_run_is_found_with_its_interval),
+      RUN_TEST_IN_PLACE(points_beyond_the_cores_enter_no_model),
+      RUN_TEST_IN_PLACE(a_quota_leaves_fewer_cores),
+      RUN_TEST_IN_PLACE(what_is_no_core_a_thread_is_refused),
+      RUN_TEST_IN_PLACE(bounds_and_smaller_teams_are_no_points),
+      RUN_TEST_IN_PLACE(two_rounds_give_no_interval_and_no_forecast),
+      RUN_TEST_IN_PLACE(figures_do_not_change_from_call_to_call),
+      RUN_TEST_IN_PLACE(forecasts_hold_what_the_laws_bring),
+      RUN_TEST_IN_PLACE(forecasts_are_kept_in_run_json),
+      RUN_TEST_IN_PLACE(a_run_scores_what_its_first_points_forecast),
+      RUN_TEST_IN_PLACE(a_miss_is_called_one),
+      RUN_TEST_IN_PLACE(what_cannot_be_scored_is_said),
+      RUN_TEST_IN_PLACE(nothing_to_forecast_from_changes_no_file),
+      RUN_TEST_IN_PLACE(a_lock_shows_its_knee_and_what_it_met),
+      RUN_TEST_IN_PLACE(holds_that_were_not_measured_are_said),
+      RUN_TEST_IN_PLACE(refusals_and_orders_are_in_words),
+  };
+  return cmocka_run_group_tests_name("forecast", tests, NULL, NULL);
+}
