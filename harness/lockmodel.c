@@ -207,7 +207,7 @@ bool lockmodel_solve(const struct lock_times *t, enum lock_rule rule, unsigned t
 bool lockmodel_handoff(const struct lock_times *t, enum lock_rule rule, double wait,
                        double *handoff) {
   struct lock_times trial = *t;
-  double low = 1e-3 * t->service, high = 1e6 * t->service;
+  double low = 1e-3 * t->service, high = LOCKMODEL_MOST_HANDOFF * t->service;
   for (int i = 0; i < 40; i++) {
     struct lock_load load;
     trial.handoff = sqrt(low * high);

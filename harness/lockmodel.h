@@ -64,9 +64,11 @@ bool lockmodel_solve(const struct lock_times *t, enum lock_rule rule, unsigned t
 
 /*
  * The W with which two threads wait for `wait` ns per acquisition on average; 0 when queueing alone
- * makes them wait as long. Under barging a waiter can starve: W is at most 10^6 S. false without
- * memory.
+ * makes them wait as long. Under barging one of two threads always runs, so no W makes the mean
+ * wait longer than Z + S; what exceeds it gets the largest W, LOCKMODEL_MOST_HANDOFF holds. false
+ * without memory.
  */
+#define LOCKMODEL_MOST_HANDOFF 1e6
 bool lockmodel_handoff(const struct lock_times *t, enum lock_rule rule, double wait,
                        double *handoff);
 

@@ -13,6 +13,7 @@
 #include "harness/scaling.h"
 #include "tests/lock_simulation.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -548,6 +549,69 @@ static void refusals_and_orders_are_in_words(void **state) {
   assert_holds(show(p, 0), "scalability law, fitted on cores");
 }
 
+/* --- The command. */
+
+/* Its exit status, with what it prints on both streams thrown away. */
+static int command(const char *const *arguments) {
+  char *argv[10] = {"scaling"};
+  int argc = 1, out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  while (*arguments)
+    argv[argc++] = (char *)*arguments++;
+  fflush(stdout);
+  assert_true(out >= 0 && err >= 0 && nowhere >= 0);
+  dup2(nowhere, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  int status = scaling_main(argc, argv);
+  fflush(stdout);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  close(out);
+  close(err);
+  close(nowhere);
+  return status;
+}
+#define COMMAND(...) command((const char *const[]){__VA_ARGS__, NULL})
+
+static void wrong_command_lines_are_usage_errors(void **state) {
+  (void)state;
+  assert_int_equal(COMMAND("--forecast", "0", "x"), EXIT_USAGE);
+  assert_int_equal(COMMAND("--forecast", "2000", "x"), EXIT_USAGE);
+  assert_int_equal(COMMAND("--forecast", "8x", "x"), EXIT_USAGE);
+  assert_int_equal(COMMAND("--forecast"), EXIT_USAGE);
+  assert_int_equal(COMMAND("--cores", "-1", "x"), EXIT_USAGE);
+  assert_int_equal(COMMAND("x", "--score"), EXIT_USAGE);
+  assert_int_equal(COMMAND("--sore", "x"), EXIT_USAGE);
+  assert_int_equal(COMMAND("x", "y"), EXIT_USAGE);
+  assert_int_equal(COMMAND("--no-plots"), EXIT_USAGE);
+  assert_int_equal(COMMAND("--help"), EXIT_DONE);
+  assert_int_equal(COMMAND("/nonexistent/run"), EXIT_INPUT);
+}
+
+static void the_command_forecasts_draws_and_scores(void **state) {
+  struct folder *p = *state;
+  char path[200], line[300];
+  unsigned points = 0, fits = 0, forecasts = 0;
+  write_laws(p, 32, 8);
+  write_json(p, CORES(32), "");
+  assert_int_equal(COMMAND("--score", p->folder, p->folder), EXIT_NOTHING);
+  assert_int_equal(COMMAND("--cores", "2", "--forecast", "32", p->folder), EXIT_DONE);
+  assert_int_equal(COMMAND(p->folder, "--score", p->folder), EXIT_DONE);
+  snprintf(path, sizeof path, "%s/plots/scaling.tsv", p->folder);
+  FILE *f = fopen(path, "r");
+  assert_non_null(f);
+  while (fgets(line, sizeof line, f)) {
+    points += strstr(line, "\tpoint\n") != NULL;
+    fits += strstr(line, "\tfit\n") != NULL;
+    forecasts += strstr(line, "\tforecast\n") != NULL;
+  }
+  fclose(f);
+  /* Two series: one and two threads, the line between them, forecasts for 2, 4 .. 32. */
+  assert_int_equal(points, 4);
+  assert_int_equal(fits, 4);
+  assert_int_equal(forecasts, 10);
+}
+
 #define RUN_TEST_IN_PLACE(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
 
 int main(void) {
@@ -574,6 +638,8 @@ int main(void) {
       RUN_TEST_IN_PLACE(a_lock_shows_its_knee_and_what_it_met),
       RUN_TEST_IN_PLACE(holds_that_were_not_measured_are_said),
       RUN_TEST_IN_PLACE(refusals_and_orders_are_in_words),
+      cmocka_unit_test(wrong_command_lines_are_usage_errors),
+      RUN_TEST_IN_PLACE(the_command_forecasts_draws_and_scores),
   };
   return cmocka_run_group_tests_name("forecast", tests, NULL, NULL);
 }
