@@ -4,14 +4,16 @@
  *     poolbench worker --case NAME --strategy SPEC --threads N --cpu-map LIST --window NS
  *         --limit NS --discipline D --seed S --fd FD [--object FILE] [--counters LIST]
  *         [--expect-allocator NAME] [--options TEXT] [--warmup-limit NS] [--no-latency]
- *         [--no-states] [--lines] [--join]
+ *         [--no-states] [--lines] [--trim-ns NS | --trim-bytes BYTES] [--join]
  *
  * --cpu-map holds one CPU number a thread, in thread order ("0,1,0,1"), or "none"; the runner
  * made it with hwloc (placement.h), so that a worker loads no topology. --window is the length the
  * measured part aims at, --limit the time after which the worker gives up and reports a bound,
  * counted from the start of its warm-up. --no-latency times no ops one by one and --no-states no
  * states (budget.h), which shows what timing them costs. --lines adds a pass that looks for shared
- * cache lines (lines.h). --join makes the worker join its threads and close the pool (checks do).
+ * cache lines (lines.h). --trim-ns and --trim-bytes have the harness's thread trim the pool while
+ * ops run, in the warm-up too. --join makes the worker join its threads and close the pool (checks
+ * do).
  */
 #ifndef POOLBENCH_CELL_H
 #define POOLBENCH_CELL_H
@@ -30,6 +32,7 @@ struct cell {
   unsigned threads;
   const int *cpu_map; /* CPU of each thread; NULL: unbound */
   uint64_t window_ns, limit_ns, warmup_limit_ns;
+  uint64_t trim_ns, trim_bytes; /* between trims of the pool while ops run; 0: none by that */
   enum discipline discipline;
   uint64_t seed;
   const char *object_file;      /* NULL: none */

@@ -70,7 +70,7 @@ static char *cpu_map_text(const struct placement *p, unsigned threads) {
 
 /* The worker's command line. Numbers live in the struct, the map is the caller's. */
 struct worker_line {
-  char threads[16], window[24], limit[24], seed[24], fd[8];
+  char threads[16], window[24], limit[24], seed[24], fd[8], trim[24];
   char *argv[40];
 };
 
@@ -105,6 +105,12 @@ static void make_line(struct worker_line *w, const struct run *run, const struct
   if (c->row->options) {
     w->argv[n++] = "--options";
     w->argv[n++] = c->row->options;
+  }
+  if (run->plan.trim) {
+    uint64_t ns = run->plan.trim_ns;
+    snprintf(w->trim, sizeof w->trim, "%" PRIu64, ns ? ns : run->plan.trim_bytes);
+    w->argv[n++] = ns ? "--trim-ns" : "--trim-bytes";
+    w->argv[n++] = w->trim;
   }
   if (c->allocator->path) {
     w->argv[n++] = "--expect-allocator";

@@ -215,6 +215,44 @@ TEXT_OPTION(out, "out", "DIR")
 TEXT_OPTION(preset, "preset", "k8s-freelists")
 TEXT_OPTION(set, "set", "handlers=100,names=50")
 
+/* "64MiB", "1.5GB", "4096B"; false for what is no number of bytes above 0. */
+static bool byte_count(const char *text, uint64_t *bytes) {
+  static const struct {
+    const char *unit;
+    double bytes;
+  } units[] = {{"B", 1},        {"kB", 1e3}, {"KiB", 0x1p10}, {"MB", 1e6},
+               {"MiB", 0x1p20}, {"GB", 1e9}, {"GiB", 0x1p30}};
+  char *end;
+  double value = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
+  for (size_t i = 0; value > 0 && i < sizeof units / sizeof units[0]; i++)
+    if (strcmp(end, units[i].unit) == 0 && value * units[i].bytes < 0x1p60) {
+      *bytes = (uint64_t)(value * units[i].bytes);
+      return *bytes > 0;
+    }
+  return false;
+}
+
+/* The harness looks once a millisecond at most; what is shorter or smaller would be a lie. */
+static bool set_trim(struct options *o, const char *value, struct error *e) {
+  size_t length = strlen(value);
+  struct error unused;
+  o->trim = value;
+  o->trim_ns = o->trim_bytes = 0;
+  if (length > 0 && value[length - 1] == 'B') {
+    if (byte_count(value, &o->trim_bytes) && o->trim_bytes >= 65536)
+      return true;
+    return usage(e, "--trim %s: give at least 64KiB of allocations between trims, such as 4MiB",
+                 value);
+  }
+  if (options_duration("--trim", value, &o->trim_ns, &unused) && o->trim_ns >= 1000000 &&
+      o->trim_ns <= 60000000000u)
+    return true;
+  return usage(e,
+               "--trim %s: give a time from 1ms to 60s between trims, such as 10ms, or how much is "
+               "allocated between them, such as 4MiB",
+               length ? value : "(nothing)");
+}
+
 static bool set_counters(struct options *o, const char *value, struct error *e) {
   (void)e;
   o->counters = value; /* empty: none wanted */
@@ -262,6 +300,7 @@ static const struct option_def definitions[] = {
     {"resume", ARGUMENT_OPTIONAL, set_resume},
     {"preset", ARGUMENT_VALUE, set_preset},
     {"set", ARGUMENT_VALUE, set_set},
+    {"trim", ARGUMENT_VALUE, set_trim},
     {"counters", ARGUMENT_VALUE, set_counters},
     {"quick", ARGUMENT_NONE, set_quick},
     {"twin", ARGUMENT_NONE, set_twin},
@@ -348,6 +387,8 @@ void options_help(FILE *out) {
         "  --object FILE       compare your own Pod, Node or Endpoints (kubectl get -o json)\n"
         "  --preset NAME       replay a published comparison: k8s-freelists\n"
         "  --set KEY=VALUE,..  settings of cases that have some, as `poolbench list` shows them\n"
+        "  --trim TIME|BYTES   trim the pools every 10ms, or every 4MiB allocated, as a collector "
+        "would\n"
         "  --quick             done within 40 s, decides less\n"
         "  --rounds N          samples a cell (10); --sweep-rounds N: in the sweep (6, 0: none)\n"
         "  --window TIME       length of a sample's measured part (200ms)\n"

@@ -25,7 +25,7 @@ struct options {
   unsigned counts[OPTIONS_MAX_COUNTS]; /* --cpus as given, no count twice */
   size_t count_count;
   const char *suite, *cases, *strategies, *allocators, *base, *cpuset, *out, *preset, *counters,
-      *set;
+      *set, *trim;
   const char *objects[OPTIONS_MAX_OBJECTS];
   size_t object_count;
   const char *arms[OPTIONS_MAX_ARMS]; /* LABEL=PATH, checked for that form */
@@ -35,6 +35,7 @@ struct options {
   unsigned rounds;
   int sweep_rounds; /* -1: not given; 0: no sweep */
   uint64_t window_ns, budget_ns;
+  uint64_t trim_ns, trim_bytes; /* --trim: one of them; both 0: never */
   uint64_t seed;
   bool seed_given, quick, twin, no_plots, list, list_counters, dry_run, help, resume;
   const char *resume_dir; /* with resume: NULL means results/latest */

@@ -77,14 +77,17 @@ static bool add_skip(struct plan *p, const struct plan_case *row, const struct p
   return true;
 }
 
-static bool name_cell(struct plan_cell *c, struct error *e) {
-  char text[NAME_MAX_LENGTH], tail[100] = "", discipline[60] = "";
+static bool name_cell(const struct plan *p, struct plan_cell *c, struct error *e) {
+  char text[NAME_MAX_LENGTH], tail[100] = "", discipline[60] = "", trim[60] = "";
   if (c->arm->discipline != DISCIPLINE_BALANCED)
     snprintf(discipline, sizeof discipline, "/discipline=%s", discipline_name(c->arm->discipline));
   snprintf(tail, sizeof tail, "%s%.60s-%u", c->build->label ? "/build=" : "",
            c->build->label ? c->build->label : "", c->threads);
-  snprintf(text, sizeof text, "Benchmark%s/strategy=%s%s%s", c->row->info->name, c->arm->label,
-           discipline, tail);
+  /* A series trims at its own marks. */
+  if (p->trim && !(c->row->info->flags & CASE_SERIES))
+    snprintf(trim, sizeof trim, "/trim=%.50s", p->trim);
+  snprintf(text, sizeof text, "Benchmark%s/strategy=%s%s%s%s", c->row->info->name, c->arm->label,
+           discipline, trim, tail);
   c->name = strdup(text);
   snprintf(text, sizeof text, "Benchmark%s%s", c->row->info->name, tail);
   c->pair_name = strdup(text);
@@ -104,7 +107,7 @@ static bool add_cell(struct plan *p, const struct plan_cell *like, struct error 
   if ((c->row->info->flags & CASE_SERIES) && c->rounds > series)
     c->rounds = series;
   p->cell_count++;
-  return name_cell(c, e);
+  return name_cell(p, c, e);
 }
 
 /* All arms and builds of one row at one thread count. */
@@ -205,6 +208,9 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
   p->window = o->window_ns ? o->window_ns : (o->quick ? 80 : 200) * MS;
   p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 34 : all ? 560 : 260) * SECOND;
   p->seed = o->seed;
+  p->trim = o->trim;
+  p->trim_ns = o->trim_ns;
+  p->trim_bytes = o->trim_bytes;
 }
 
 bool plan_build(struct plan *p, const struct options *o, const struct allocators *allocators,
@@ -213,6 +219,9 @@ bool plan_build(struct plan *p, const struct options *o, const struct allocators
   if (o->preset && !(p->preset = preset_find(o->preset, e)))
     return false;
   choose_numbers(p, o, machine);
+  if (p->trim)
+    plan_note(p, "pools are trimmed after every %s%s, as a garbage collector would", p->trim,
+              p->trim_bytes ? " that the program allocates" : "");
   bool ok = plan_choose_cases(p, o, e) && plan_choose_arms(p, o, e) && choose_builds(p, o, e) &&
             add_cells(p, o, allocators, e);
   if (ok)

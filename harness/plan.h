@@ -95,6 +95,8 @@ struct plan {
   uint64_t budget; /* wall time to stay in; UINT64_MAX: any */
   uint64_t window;
   bool quick;
+  const char *trim; /* --trim as given; NULL: never */
+  uint64_t trim_ns, trim_bytes;
   const struct preset *preset;
   const struct plan_arm *preset_old, *preset_new;
   char notes[PLAN_MAX_NOTES][400]; /* decisions the user should know, one line each */

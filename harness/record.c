@@ -219,11 +219,12 @@ static json_t *plan_part(const struct run *run) {
     json_array_append_new(cells, cell_part(run, i));
   for (size_t i = 0; notes && i < p->note_count; i++)
     json_array_append_new(notes, any_text(p->notes[i]));
-  return json_pack(
-      "{s:o, s:i, s:i, s:i, s:s, s:b, s:I, s:f, s:o, s:o, s:o}", "seed", unsigned_number(p->seed),
-      "threads", (int)p->headline, "rounds", (int)p->rounds, "sweep_rounds", (int)p->sweep_rounds,
-      "base", p->arms[0].label, "quick", p->quick, "window_ns", (json_int_t)p->window, "expected_s",
-      (double)plan_expected(p, 0) / 1e9, "cells", cells, "skipped", skips_part(p), "notes", notes);
+  return json_pack("{s:o, s:i, s:i, s:i, s:s, s:b, s:I, s:o, s:f, s:o, s:o, s:o}", "seed",
+                   unsigned_number(p->seed), "threads", (int)p->headline, "rounds", (int)p->rounds,
+                   "sweep_rounds", (int)p->sweep_rounds, "base", p->arms[0].label, "quick",
+                   p->quick, "window_ns", (json_int_t)p->window, "trim", text_or_null(p->trim),
+                   "expected_s", (double)plan_expected(p, 0) / 1e9, "cells", cells, "skipped",
+                   skips_part(p), "notes", notes);
 }
 
 /* Which file of a preset holds which column. */

@@ -16,8 +16,8 @@
 
 /* The parts of "Compare/Pod/structured/strategy=malloc/discipline=leaky/build=new-32". */
 struct name_parts {
-  struct text row, strategy, discipline, build;
-  unsigned threads; /* 1 without a suffix, as Go writes it */
+  struct text row, strategy, discipline, build, trim; /* trim: the same in all of a run */
+  unsigned threads;                                   /* 1 without a suffix, as Go writes it */
 };
 
 static bool no_memory(struct error *e) {
@@ -80,7 +80,7 @@ static struct name_parts split_name(struct text name) {
     struct text part = {name.p + at, end - at};
     if (!part_value(part, "strategy=", &parts.strategy) &&
         !part_value(part, "discipline=", &parts.discipline) &&
-        !part_value(part, "build=", &parts.build))
+        !part_value(part, "build=", &parts.build) && !part_value(part, "trim=", &parts.trim))
       parts.row.n = end;
     at = end + 1;
   }

@@ -54,8 +54,9 @@ struct worker {
   struct cell cell;
   struct worker_target target;
   struct workload_case of;
-  struct sample *sample;          /* the harness's thread only */
-  uint64_t deadline_ns;           /* CLOCK_MONOTONIC; 0: none */
+  struct sample *sample; /* the harness's thread only */
+  uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
+  uint64_t next_trim_ns, next_trim_bytes, trims;
   struct heap_counts heap_before; /* before anything was opened, for the leak check */
   struct span_clock clock;        /* for timing single ops and states */
   struct workload_state *state;
@@ -346,6 +347,49 @@ static double busy_ns(const struct worker *w) {
   return w->wall_ns * w->cpus;
 }
 
+/* ---- trims at a pace, as a garbage collector would ---- */
+
+static bool trims(const struct worker *w) {
+  return w->cell.trim_ns != 0 || w->cell.trim_bytes != 0;
+}
+
+/* How often to look at the live bytes and whether a trim is due. */
+static uint64_t look_period(const struct worker *w) {
+  bool often = w->cell.trim_ns != 0 && w->cell.trim_ns < WORKER_LIVE_PERIOD_NS;
+  return w->cell.trim_bytes ? NS_PER_MS : often ? w->cell.trim_ns : WORKER_LIVE_PERIOD_NS;
+}
+
+static uint64_t bytes_allocated(void) {
+  struct heap_counts now;
+  heap_total(&now);
+  return now.alloc_bytes;
+}
+
+/* The first interval begins with the warm-up: the measured part finds the pool as trims leave it.
+ */
+static void start_trims(struct worker *w) {
+  w->next_trim_ns = clock_wall_ns() + w->cell.trim_ns;
+  w->next_trim_bytes = bytes_allocated() + w->cell.trim_bytes;
+}
+
+/*
+ * On the harness's thread, while ops run. A trim that comes late (no CPU was free, or much was
+ * allocated between two looks) does not make the next one come early.
+ */
+static void trim_when_due(void *context) {
+  struct worker *w = context;
+  uint64_t now = w->cell.trim_ns ? clock_wall_ns() : 0;
+  uint64_t bytes = w->cell.trim_bytes ? bytes_allocated() : 0;
+  bool due = (w->cell.trim_ns && now >= w->next_trim_ns) ||
+             (w->cell.trim_bytes && bytes >= w->next_trim_bytes);
+  if (!due)
+    return;
+  w->target.strategy->trim(w->pool);
+  w->trims++;
+  w->next_trim_ns = now + w->cell.trim_ns;
+  w->next_trim_bytes = bytes + w->cell.trim_bytes;
+}
+
 struct warmup {
   struct pool_stats seen;       /* at the end of the last stretch */
   struct pace_misses last, now; /* the last two stretches */
@@ -402,6 +446,7 @@ static bool warm_up(struct worker *w) {
   least = least < most ? least : most;
   w->target.strategy->stats(w->pool, &warm.seen);
   struct team_phase each = {.each = 1, .deadline_ns = w->deadline_ns};
+  start_trims(w);
   if (!warm_stretch(w, &warm, &each) || !warm_stretch(w, &warm, &each))
     return false;
   for (bool rated = false;
@@ -413,6 +458,8 @@ static bool warm_up(struct worker *w) {
         .ops = pace_ops((double)aim, w->wall_ns),
         .grain = pace_grain(busy_ns(w)),
         .deadline_ns = w->deadline_ns,
+        .tick_ns = look_period(w),
+        .tick = trims(w) ? trim_when_due : NULL,
     };
     if (!warm_stretch(w, &warm, &stretch))
       return false;
@@ -430,6 +477,11 @@ static void look_at_live(void *context) {
   heap_total(&now);
   uint64_t live = heap_live(&now);
   w->m.live_peak = live > w->m.live_peak ? live : w->m.live_peak;
+}
+
+static void measured_tick(void *context) {
+  look_at_live(context);
+  trim_when_due(context);
 }
 
 /* The workload's own threads hold no scope and have done what the measuring ones left to them. */
@@ -483,10 +535,11 @@ static bool measure_once(struct worker *w, uint64_t *took_ns) {
       .grain = pace_grain(busy_ns(w)),
       .edges = true,
       .deadline_ns = w->deadline_ns,
-      .tick_ns = WORKER_LIVE_PERIOD_NS,
-      .tick = look_at_live,
+      .tick_ns = look_period(w),
+      .tick = measured_tick,
   };
   before(w);
+  w->trims = 0;
   uint64_t cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
   if (!run(w, &phase, &result))
     return false;
@@ -512,7 +565,7 @@ static bool measure(struct worker *w) {
   }
   note_number(w, NOTE_MEASURED, took_ns);
   note_number(w, "ops-per-call", w->ops_per_call);
-  note_number(w, "live-peak-period-ns", WORKER_LIVE_PERIOD_NS);
+  note_number(w, "live-peak-period-ns", look_period(w));
   if (w->has_steal)
     note_number(w, "steal-ns", w->steal_ns);
   return true;
@@ -581,7 +634,8 @@ static bool fill(struct worker *w) {
   w->m.thread = readings;
   w->m.threads = w->cell.threads;
   w->m.cpus = w->cpus;
-  bool ok = units_fill(&w->m, w->sample) && add_counters(w) && flag_tail(w);
+  bool ok = units_fill(&w->m, w->sample) && add_counters(w) && flag_tail(w) &&
+            (!trims(w) || sample_add(w->sample, "trims/op", (double)w->trims / (double)w->m.ops));
   free(readings);
   if (ok && allocator_arenas(&w->allocator, &arenas))
     note_number(w, "arenas", arenas);

@@ -73,6 +73,14 @@ static bool set_warmup_limit(struct command *c, const char *text, struct error *
   return parse_number("--warmup-limit", text, 0, 3600 * NS_PER_S, &c->cell.warmup_limit_ns, e);
 }
 
+static bool set_trim_ns(struct command *c, const char *text, struct error *e) {
+  return parse_number("--trim-ns", text, 1, 3600 * NS_PER_S, &c->cell.trim_ns, e);
+}
+
+static bool set_trim_bytes(struct command *c, const char *text, struct error *e) {
+  return parse_number("--trim-bytes", text, 1, UINT64_MAX, &c->cell.trim_bytes, e);
+}
+
 static bool set_seed(struct command *c, const char *text, struct error *e) {
   return parse_number("--seed", text, 0, UINT64_MAX, &c->cell.seed, e);
 }
@@ -109,6 +117,8 @@ static const struct {
     {"--fd", set_fd},
     {"--object", set_object},
     {"--options", set_options},
+    {"--trim-ns", set_trim_ns},
+    {"--trim-bytes", set_trim_bytes},
     {"--counters", set_counters},
     {"--expect-allocator", set_allocator},
 };

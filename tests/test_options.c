@@ -236,8 +236,35 @@ static void nearness_counts_edits_and_swaps(void **state) {
   assert_null(s.best);
 }
 
+static void trims_are_paced_by_time_or_bytes(void **state) {
+  (void)state;
+  struct options o;
+  takes("--trim 10ms", &o);
+  assert_true(o.trim_ns == 10000000 && o.trim_bytes == 0);
+  assert_string_equal(o.trim, "10ms");
+  takes("--trim 1.5s", &o);
+  assert_true(o.trim_ns == 1500000000);
+  takes("--trim 4MiB", &o);
+  assert_true(o.trim_bytes == 4 << 20 && o.trim_ns == 0);
+  takes("--trim 200kB", &o);
+  assert_true(o.trim_bytes == 200000);
+  takes("--trim 10ms --trim 65536B", &o);
+  assert_true(o.trim_bytes == 65536 && o.trim_ns == 0);
+  refuses("--trim 0", "--trim 0:", "10ms", "4MiB", NULL);
+  refuses("--trim 0ms", "from 1ms to 60s", NULL);
+  refuses("--trim -5ms", "-5ms", "from 1ms to 60s", NULL);
+  refuses("--trim=-4MiB", "-4MiB", "at least 64KiB", NULL);
+  refuses("--trim 0B", "at least 64KiB", NULL);
+  refuses("--trim 999us", "from 1ms to 60s", NULL);
+  refuses("--trim 10", "--trim 10:", "10ms", NULL);
+  refuses("--trim 5XB", "at least 64KiB", NULL);
+  refuses("--trim 9999999999GiB", "at least 64KiB", NULL);
+  refuses("--trim=", "nothing", NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(trims_are_paced_by_time_or_bytes),
       cmocka_unit_test(values_follow_after_a_space_or_an_equals_sign),
       cmocka_unit_test(nothing_given_leaves_the_defaults_to_the_plan),
       cmocka_unit_test(a_list_of_thread_counts_is_kept_in_order),

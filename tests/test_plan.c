@@ -388,6 +388,20 @@ static void owned_joins_where_a_case_has_owners(void **state) {
   done(&f);
 }
 
+/* In names and notes only when asked for; series trim by themselves. */
+static void a_pace_of_trims_stands_in_names(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --suite all --strategies malloc,per-thread+leaky --trim 10ms", 2);
+  cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=malloc/trim=10ms-2");
+  const struct plan_cell *c = cell(
+      &f.plan, "BenchmarkCompare/Pod/structured/strategy=per-thread/discipline=leaky/trim=10ms-2");
+  assert_string_equal(c->pair_name, "BenchmarkCompare/Pod/structured-2");
+  cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2");
+  assert_non_null(strstr(f.plan.notes[0], "every 10ms"));
+  done(&f);
+}
+
 /* What cannot be opened is refused before anything is measured; what can leaves nothing open. */
 static void heavy_cases_are_rehearsed_with_the_most_threads(void **state) {
   (void)state;
@@ -687,6 +701,7 @@ int main(void) {
       cmocka_unit_test(a_series_takes_its_hint_and_its_idle_waits),
       cmocka_unit_test(memory_is_watched_at_the_headline_only),
       cmocka_unit_test(owned_joins_where_a_case_has_owners),
+      cmocka_unit_test(a_pace_of_trims_stands_in_names),
       cmocka_unit_test(heavy_cases_are_rehearsed_with_the_most_threads),
       cmocka_unit_test(a_round_holds_every_cell_once_in_an_order_of_its_own),
       cmocka_unit_test(shuffling_prefers_no_place),

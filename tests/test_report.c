@@ -204,6 +204,19 @@ static void disciplines_and_allocators_that_vary_stand_in_names(void **state) {
   report_free(&r);
 }
 
+static void a_pace_of_trims_is_no_row_of_its_own(void **state) {
+  struct place *p = *state;
+  write_file(p, "detail.txt",
+             "BenchmarkC/a/strategy=x/discipline=leaky/trim=10ms-2\t1\t100 ns/op\n"
+             "BenchmarkC/a/strategy=y/trim=10ms-2\t1\t100 ns/op\n");
+  struct report r;
+  load(&r, p);
+  assert_int_equal(r.data.rows.count, 1);
+  assert_string_equal(r.data.rows.names[0], "C/a");
+  assert_string_equal(r.data.columns.names[0], "x+leaky");
+  report_free(&r);
+}
+
 static void refused(struct place *p, const char *folder, enum exit_status status,
                     const char *says) {
   struct report r;
@@ -550,6 +563,7 @@ int main(void) {
       WITH_RUN(cells_are_found_by_row_column_and_threads),
       PLACE(builds_become_columns_and_strategies_rows),
       PLACE(disciplines_and_allocators_that_vary_stand_in_names),
+      PLACE(a_pace_of_trims_is_no_row_of_its_own),
       PLACE(what_is_no_run_is_refused_by_name),
       PLACE(an_unfinished_round_counts_and_its_cut_line_does_not),
       WITH_RUN(verdicts_follow_from_the_samples),

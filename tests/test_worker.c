@@ -25,7 +25,7 @@
 
 /* ---- a workload of known counts ---- */
 
-enum kind_of_op { PLAIN, FAIL_AT_5, SLOW, SLOW_WARM_UP, LEAK, WRONG_SIZE };
+enum kind_of_op { PLAIN, FAIL_AT_5, SLOW, SLOW_WARM_UP, LEAK, WRONG_SIZE, WAIT_FOR_TRIMS };
 
 static struct {
   _Atomic uint64_t ops;
@@ -36,6 +36,7 @@ static struct {
   unsigned own_threads_seen;
   void *leaked;
   _Atomic unsigned settled;
+  _Atomic unsigned trims; /* since it settled */
   const char *options;
 } book;
 
@@ -121,6 +122,10 @@ static void fake_run(struct workload_thread *t, uint64_t n) {
       if (done == 1)
         heap_free(heap_alloc(40), 41);
       break;
+    case WAIT_FOR_TRIMS: /* in the measured part */
+      while (atomic_load(&book.settled) > 0 && atomic_load(&book.trims) < 3)
+        plain_op(t), nanosleep(&ms, NULL);
+      break;
     }
     if (t->failed)
       return;
@@ -143,6 +148,7 @@ static void fake_series(struct workload_thread *t, series_emit *emit, void *cont
 static void fake_settle(struct workload_state *state) {
   (void)state;
   book.settled++;
+  book.trims = 0;
 }
 
 static const struct workload fake = {
@@ -450,6 +456,36 @@ static void the_pool_is_opened_for_all_threads(void **state) {
   measure(&cell, &looking, &s);
   assert_string_equal(s.error, "strategy malloc: cap \"x\": not a number");
   sample_free(&s);
+}
+
+static void count_trim(struct pool *pool) {
+  (void)pool;
+  atomic_fetch_add(&book.trims, 1);
+}
+
+/* The unit holds those of the measured part; the last settling comes after them. */
+static void trims_come_at_their_pace_and_are_counted(void **state) {
+  (void)state;
+  struct strategy s = *strategy_find("malloc");
+  s.trim = count_trim;
+  for (int by_bytes = 0; by_bytes <= 1; by_bytes++) {
+    struct cell cell = cell_of(2);
+    struct sample sample;
+    memset(&book, 0, sizeof book);
+    wanted = WAIT_FOR_TRIMS;
+    cell.trim_ns = by_bytes ? 0 : NS_PER_MS;
+    cell.trim_bytes = by_bytes ? 100 : 0; /* an op allocates 164 */
+    measure(&cell, &s, &sample);
+    assert_true(get(&sample, "trims/op") * (double)sample.ops > 2.99);
+    sample_free(&sample);
+  }
+  struct cell cell = cell_of(2);
+  struct sample sample;
+  double ignored;
+  wanted = PLAIN;
+  measure(&cell, &s, &sample);
+  assert_false(sample_get(&sample, "trims/op", &ignored));
+  sample_free(&sample);
 }
 
 static void leaks_are_errors_when_joined(void **state) {
@@ -853,6 +889,7 @@ int main(void) {
       RESET(the_pool_is_opened_for_all_threads),
       RESET(the_workload_settles_before_each_snapshot),
       RESET(leaks_are_errors_when_joined),
+      RESET(trims_come_at_their_pace_and_are_counted),
       RESET(the_limit_gives_a_bound),
       RESET(too_few_ops_are_flagged),
       RESET(a_part_that_is_far_too_short_is_done_again),
