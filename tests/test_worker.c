@@ -14,6 +14,7 @@
 #include "harness/sample.h"
 #include "harness/worker.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -37,6 +38,7 @@ static struct {
   void *leaked;
   _Atomic unsigned settled;
   _Atomic unsigned trims; /* since it settled */
+  size_t mark_took;       /* bytes that malloc gave while a series was marked */
   const char *options;
 } book;
 
@@ -137,8 +139,10 @@ static void fake_series(struct workload_thread *t, series_emit *emit, void *cont
   if (t->index != 0)
     return;
   held = heap_alloc(1 << 20);
+  size_t before = mallinfo2().uordblks;
   emit(context,
        &(struct series_mark){.phase = "burst of all", .ops = 10, .busy_ns = 5000, .owners = 1024});
+  book.mark_took = mallinfo2().uordblks - before;
   heap_free(held, 1 << 20);
   emit(context, &(struct series_mark){.phase = "idle", .stall_ns = 77});
   if (wanted == FAIL_AT_5)
@@ -592,6 +596,7 @@ static void a_series_gives_units_per_mark(void **state) {
   worker_measure_with(&cell, &target, &s);
   assert_int_equal(s.ops, 1);
   assert_true(get(&s, "burst-of-all:ns/op") == 500);
+  assert_int_equal(book.mark_took, 0); /* it would lie above what the series looks at */
   double base = get(&s, "idle:live-B");
   assert_true(get(&s, "burst-of-all:live-B") - base == 1 << 20);
   assert_true(get(&s, "burst-of-all:B/owner") == get(&s, "burst-of-all:live-B") / 1024);
