@@ -70,19 +70,19 @@ struct kind {
  * Waits are split by clocks that cost 3 us a wait: of the short ones, up to SPAN_LIMIT_NS, a sample
  * is, of the long ones every one.
  */
-#define POOL_TIMES(X)                                                                    \
-  X(short_waits, "short waits for locks that were split")                                \
-  X(short_wait_ns, "how long they lasted")                                               \
-  X(short_cpu_ns, "CPU time from before such a wait to after the release")               \
-  X(short_hold_ns, "hold and release that followed, which are in that CPU time")         \
-  X(short_delay_ns, "run-queue delay in such waits")                                     \
-  X(long_wait_ns, "long waits, all of them")                                             \
-  X(long_cpu_ns, "CPU time in them")                                                     \
-  X(long_delay_ns, "run-queue delay in them")                                            \
-  X(watched_wait_ns, "waits whose lock noted its last release before they ended")        \
-  X(handoff_ns, "from that release to their end")                                        \
-  X(release_ns, "releasing locks, which may wake a waiter: a sample, scaled up")         \
-  X(cas_ns, "from the first failure of a compare-and-swap to its success or end")        \
+#define POOL_TIMES(X)                                                             \
+  X(short_waits, "short waits for locks that were split")                         \
+  X(short_wait_ns, "how long they lasted")                                        \
+  X(short_cpu_ns, "CPU time from before such a wait to after the release")        \
+  X(short_hold_ns, "hold and release that followed, which are in that CPU time")  \
+  X(short_delay_ns, "run-queue delay in such waits")                              \
+  X(long_wait_ns, "long waits, all of them")                                      \
+  X(long_cpu_ns, "CPU time in them")                                              \
+  X(long_delay_ns, "run-queue delay in them")                                     \
+  X(watched_wait_ns, "waits whose lock noted its last release before they ended") \
+  X(handoff_ns, "from that release to their end")                                 \
+  X(release_ns, "releasing locks, which may wake a waiter: a sample, scaled up")  \
+  X(cas_ns, "from the first failure of a compare-and-swap to its success or end") \
   X(scan_ns, "searches of other shards without their CAS retries: a sample, scaled up")
 
 /* A thread's CPU time and run-queue delay at a moment of CLOCK_MONOTONIC. */

@@ -155,7 +155,13 @@ static inline void run_opened(struct run *r) {
     fail_msg("%s: %s", r->spec, r->why);
   r->strategy = strategy_checked(r->strategy);
   const struct kind *kinds = r->workload->kinds(r->state, &kind_count);
-  struct pool_config config = {options, option_count, r->threads + 1, r->why, sizeof r->why};
+  struct pool_config config = {
+      .options = options,
+      .option_count = option_count,
+      .threads = r->threads + 1,
+      .why = r->why,
+      .why_size = sizeof r->why,
+  };
   r->pool = r->strategy->open(kinds, kind_count, &config);
   if (!r->pool)
     fail_msg("%s: %s", r->spec, r->why);
