@@ -132,12 +132,15 @@ struct tally {
   double hidden;      /* the published change of that row */
 };
 
+/* With several allocators the first one's rows, as in the tables. */
 static const struct row_verdict *find_verdict(const struct report *r, int unit, unsigned column,
                                               const char *name) {
   for (size_t i = 0; i < r->verdicts.counts[unit]; i++) {
     const struct row_verdict *v = &r->verdicts.rows[unit][i];
     char ours[300];
-    snprintf(ours, sizeof ours, "%.200s-%u", r->data.rows.names[v->row], r->data.headline);
+    const char *row = r->data.rows.names[v->row];
+    int length = (int)strcspn(row, r->data.allocators > 1 ? "@" : "");
+    snprintf(ours, sizeof ours, "%.*s-%u", length < 200 ? length : 200, row, r->data.headline);
     if (v->column == column && strcmp(ours, name) == 0)
       return v;
   }
