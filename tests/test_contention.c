@@ -1,0 +1,391 @@
+/*
+ * Budgets of a run, differences split by state, and verdicts: on runs written by hand whose states
+ * are round numbers, so that every expected figure is worked out here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/contention.h"
+#include "harness/why.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 8
+static const double noise[ROUNDS] = {1.00, 1.01, 0.99, 1.02, 0.98, 1.005, 0.995, 1.015};
+
+/* ---- a run by hand ---- */
+
+/* What the CPUs did for an op, in ns; what is left of threads x ns/op is the run queue's. */
+struct made {
+  const char *strategy;
+  unsigned threads;
+  double ns, work, heap, spin, locked, sleep, scan; /* ns: of an op, the others over all threads */
+  double misses, foreign, hold, remainder;
+};
+
+struct place {
+  char folder[64];
+  FILE *detail;
+  unsigned seq;
+  struct rundata d;
+};
+
+static int set_up(void **state) {
+  struct place *p = calloc(1, sizeof *p);
+  char path[100];
+  snprintf(p->folder, sizeof p->folder, "/tmp/poolbench-contention.XXXXXX");
+  if (!mkdtemp(p->folder))
+    return -1;
+  snprintf(path, sizeof path, "%s/detail.txt", p->folder);
+  p->detail = fopen(path, "w");
+  *state = p;
+  return p->detail ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct place *p = *state;
+  char command[100];
+  rundata_free(&p->d);
+  snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
+  int status = system(command);
+  free(p);
+  return status;
+}
+
+static void write_sample(struct place *p, const struct made *m, unsigned round) {
+  double f = noise[round], queue = m->threads * m->ns - m->work - m->heap - m->spin - m->locked -
+                                   m->sleep - m->scan - m->remainder;
+  p->seq++;
+  fprintf(p->detail, "# run beef round %u seq %u\n", round + 1, p->seq);
+  fprintf(p->detail, "BenchmarkC/strategy=%s-%u\t100\t%.9g ns/op\t10 allocs/op", m->strategy,
+          m->threads, f * m->ns);
+  const struct {
+    const char *unit;
+    double value;
+  } units[] = {
+      {"cpu-ns/op", f * (m->work + m->heap + m->spin + m->scan)},
+      {"miss-%", 10 * m->misses},
+      {"foreign-cpu-%", m->foreign},
+      {"work-ns/op", f * m->work},
+      {"heap-ns/op", f * m->heap},
+      {"lockspin-ns/op", f * m->spin},
+      {"lockblocked-ns/op", f * m->locked},
+      {"cas-ns/op", 0},
+      {"scan-ns/op", f * m->scan},
+      {"runqueue-ns/op", f * queue},
+      {"sleep-ns/op", f * m->sleep},
+      {"tail-ns/op", 0},
+      {"remainder-ns/op", f * m->remainder},
+      {"misses/op", m->misses},
+      {"lockhold-ns/op", m->hold},
+  };
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+    fprintf(p->detail, "\t%.9g %s", units[i].value, units[i].unit);
+  fputc('\n', p->detail);
+}
+
+static void add(struct place *p, struct made m) {
+  for (unsigned round = 0; round < ROUNDS; round++)
+    write_sample(p, &m, round);
+}
+
+static void load(struct place *p) {
+  struct error e;
+  assert_int_equal(fclose(p->detail), 0);
+  if (!rundata_load(&p->d, p->folder, &e))
+    fail_msg("%s", e.text);
+}
+
+static void near(double value, double expected) {
+  if (!(fabs(value - expected) <= 1e-6 * fmax(1, fabs(expected))))
+    fail_msg("%.12g instead of %.12g", value, expected);
+}
+
+static void holds(const char *text, const char *part) {
+  if (!strstr(text, part))
+    fail_msg("\"%s\" is not in: %s", part, text);
+}
+
+/* ---- budgets ---- */
+
+/* The middle half of eight by ns/op has the noise 0.995, 1, 1.005 and 1.01: mean 1.0025. */
+static void the_center_adds_up(void **state) {
+  struct place *p = *state;
+  struct budget_set set;
+  struct budget_sample c;
+  add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 100, .work = 120, .heap = 40});
+  load(p);
+  assert_true(budgets_load(&set, &p->d, rundata_cell(&p->d, 0, 0, 2)));
+  assert_int_equal(set.n, ROUNDS);
+  assert_true(budgets_center(&set, &c));
+  near(c.total, 100.25);
+  near(c.state[BUDGET_WORK], 60.15);
+  near(c.state[BUDGET_HEAP], 20.05);
+  near(c.state[BUDGET_RUNQUEUE], 20.05);
+  double sum = 0;
+  for (int i = 0; i < BUDGET_STATES; i++)
+    sum += c.state[i];
+  near(sum, c.total);
+  budgets_free(&set);
+}
+
+static void by_cpu_the_rest_is_idle(void **state) {
+  struct place *p = *state;
+  struct budget_set set;
+  add(p, (struct made){.strategy = "malloc", .threads = 4, .ns = 100, .work = 120, .heap = 40});
+  load(p);
+  assert_true(budgets_load(&set, &p->d, rundata_cell(&p->d, 0, 0, 4)));
+  budgets_by_cpu(&set, 2);
+  near(set.samples[0].state[BUDGET_WORK], 60);
+  near(set.samples[0].state[BUDGET_HEAP], 20);
+  near(set.samples[0].state[BUDGET_RUNQUEUE], 0);
+  near(set.samples[0].state[BUDGET_SLEEP], 20);
+  near(set.samples[0].total, 100);
+  budgets_free(&set);
+}
+
+/* ---- why ---- */
+
+/*
+ * Per thread malloc spends 60 + 30 + 10 run queue, pool 60 + 6 + 4: in every round the differences
+ * are 24 and 6 per cent of malloc's ns/op times the round's noise, centred 1.0025.
+ */
+static void a_difference_is_the_sum_of_its_states(void **state) {
+  struct place *p = *state;
+  struct why w;
+  struct error e;
+  add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 100, .work = 120, .heap = 60});
+  add(p, (struct made){.strategy = "pool", .threads = 2, .ns = 70, .work = 120, .heap = 12});
+  load(p);
+  const struct rundata *d = &p->d;
+  assert_true(why_make(&w, d, rundata_cell(d, 0, 0, 2), rundata_cell(d, 0, 1, 2), 0, &e));
+  assert_int_equal(w.rounds, ROUNDS);
+  near(w.diff, -30);
+  assert_int_equal(w.parts[0].state, BUDGET_HEAP);
+  near(w.parts[0].diff, -24);
+  assert_int_equal(w.parts[1].state, BUDGET_RUNQUEUE);
+  near(w.parts[1].diff, -6);
+  double sum = 0;
+  for (int i = 0; i < BUDGET_STATES; i++)
+    sum += w.parts[i].diff;
+  near(sum, w.diff);
+  /* All rounds lie between 0.98 and 1.02 times the difference. */
+  assert_true(w.lo >= -30 * 1.02 && w.lo < -29.9 && w.hi <= -30 * 0.975 && w.hi > -30.1);
+  char text[200];
+  why_short(&w, text, sizeof text);
+  assert_string_equal(text, "allocator -24.0 %; run queue -6.0 %");
+}
+
+static void what_has_no_states_says_so(void **state) {
+  struct place *p = *state;
+  struct why w;
+  struct error e;
+  fputs("BenchmarkC/strategy=malloc-2\t1\t100 ns/op\nBenchmarkC/strategy=pool-2\t1\t90 ns/op\n",
+        p->detail);
+  load(p);
+  const struct rundata *d = &p->d;
+  assert_false(why_make(&w, d, rundata_cell(d, 0, 0, 2), rundata_cell(d, 0, 1, 2), 0, &e));
+  assert_int_equal(e.status, EXIT_NOTHING);
+  holds(e.text, "no states");
+}
+
+/* Rounds that only one side has are left out; with none in common both stand for themselves. */
+static void rounds_are_paired(void **state) {
+  struct place *p = *state;
+  struct why w;
+  struct error e;
+  struct made m = {.strategy = "malloc", .threads = 2, .ns = 100, .work = 120};
+  for (unsigned round = 0; round < 4; round++)
+    write_sample(p, &m, round);
+  m.strategy = "late";
+  for (unsigned round = 1; round < 5; round++)
+    write_sample(p, &m, round);
+  m.strategy = "other";
+  for (unsigned round = 4; round < 8; round++)
+    write_sample(p, &m, round);
+  load(p);
+  const struct rundata *d = &p->d;
+  assert_true(why_make(&w, d, rundata_cell(d, 0, 0, 2), rundata_cell(d, 0, 1, 2), 0, &e));
+  assert_int_equal(w.rounds, 3);
+  near(w.diff, 0);
+  assert_true(why_make(&w, d, rundata_cell(d, 0, 0, 2), rundata_cell(d, 0, 2, 2), 0, &e));
+  assert_int_equal(w.rounds, 0);
+}
+
+/* ---- verdicts, on two CPUs ---- */
+
+static struct contention judge(struct place *p, size_t column, unsigned threads) {
+  struct contention c;
+  assert_true(contention_judge(&c, &p->d, 0, column, threads, 2));
+  return c;
+}
+
+/* One thread: 100 ns, 60 of work and 40 in the allocator. */
+static const struct made alone = {.strategy = "s", .threads = 1, .ns = 100, .work = 60, .heap = 40};
+
+static struct contention verdict(struct place *p, struct made m) {
+  m.strategy = "s";
+  add(p, alone);
+  add(p, m);
+  load(p);
+  return judge(p, 0, m.threads);
+}
+
+static void what_halves_the_time_scales(void **state) {
+  struct contention c =
+      verdict(*state, (struct made){.threads = 2, .ns = 51, .work = 61, .heap = 41});
+  assert_int_equal(c.verdict, CONTENTION_SCALES);
+  near(c.efficiency, 100 / 102.0);
+  holds(c.text, "1.96x the throughput of one thread on 2 CPUs");
+  holds(c.text, "more than 2 CPUs");
+}
+
+/* 200 ns of CPU against 100: 80 spinning, 20 of more work. */
+static void spinning_is_the_locks(void **state) {
+  struct contention c = verdict(
+      *state,
+      (struct made){.threads = 2, .ns = 100, .work = 80, .heap = 40, .spin = 80, .hold = 50});
+  assert_int_equal(c.verdict, CONTENTION_LOCK);
+  near(c.efficiency, 0.5);
+  holds(c.text, "80 % of the lost CPU time");
+  holds(c.text, "N* = 3.0 threads"); /* Z = 100, S = 50 */
+}
+
+/* Threads asleep for the lock leave their CPUs idle: 100 of 200 ns. */
+static void idle_behind_the_lock_is_the_locks(void **state) {
+  struct contention c = verdict(
+      *state, (struct made){.threads = 2, .ns = 100, .work = 60, .heap = 40, .locked = 100});
+  assert_int_equal(c.verdict, CONTENTION_LOCK);
+  holds(c.text, "100 % of the lost CPU time");
+}
+
+static void idle_without_a_lock_is_not_decided(void **state) {
+  struct contention c =
+      verdict(*state, (struct made){.threads = 2, .ns = 100, .work = 60, .heap = 40, .sleep = 100});
+  assert_int_equal(c.verdict, CONTENTION_UNKNOWN);
+  holds(c.text, "idle");
+}
+
+static void a_slower_allocator_is_named(void **state) {
+  struct contention c =
+      verdict(*state, (struct made){.threads = 2, .ns = 100, .work = 70, .heap = 130});
+  assert_int_equal(c.verdict, CONTENTION_HEAP);
+  holds(c.text, "90 % of the lost CPU time");
+}
+
+static void more_misses_are_named(void **state) {
+  struct contention c =
+      verdict(*state, (struct made){.threads = 2, .ns = 100, .work = 70, .heap = 130, .misses = 5});
+  assert_int_equal(c.verdict, CONTENTION_MISSES);
+  holds(c.text, "50 % of its gets");
+}
+
+static void searching_is_named(void **state) {
+  struct contention c =
+      verdict(*state, (struct made){.threads = 2, .ns = 100, .work = 60, .heap = 40, .scan = 100});
+  assert_int_equal(c.verdict, CONTENTION_RETRIES);
+}
+
+/* 90 more of work; where nothing is shared it is 30, a third. */
+static void slower_execution_is_split_by_the_private_arm(void **state) {
+  struct place *p = *state;
+  add(p, alone);
+  add(p, (struct made){.strategy = "s", .threads = 2, .ns = 95, .work = 150, .heap = 40});
+  add(p, (struct made){.strategy = "per-thread", .threads = 1, .ns = 60, .work = 60});
+  add(p, (struct made){.strategy = "per-thread", .threads = 2, .ns = 45, .work = 90});
+  load(p);
+  struct contention c = judge(p, 0, 2);
+  assert_int_equal(c.verdict, CONTENTION_SLOWER);
+  near(c.slower, 90 * 1.0025);
+  near(c.slower_machine, 30 * 1.0025);
+  assert_string_equal(c.private_arm, "per-thread");
+  holds(c.text, "33 % of it also without sharing");
+}
+
+/* At 2 threads 52 ns, at 8 another 100. */
+static void oversubscription_is_named(void **state) {
+  struct place *p = *state;
+  add(p, alone);
+  add(p, (struct made){.strategy = "s", .threads = 2, .ns = 52, .work = 62, .heap = 42});
+  add(p,
+      (struct made){.strategy = "s", .threads = 8, .ns = 100, .work = 60, .heap = 40, .spin = 100});
+  load(p);
+  assert_int_equal(judge(p, 0, 2).verdict, CONTENTION_SCALES);
+  struct contention c = judge(p, 0, 8);
+  assert_int_equal(c.verdict, CONTENTION_CROWDED);
+  holds(c.text, "limited by oversubscription");
+  holds(c.text, "limited by its lock");
+}
+
+static void what_was_not_measured_is_not_decided(void **state) {
+  struct place *p = *state;
+  add(p, (struct made){.strategy = "s", .threads = 2, .ns = 52, .work = 62, .heap = 42});
+  load(p);
+  struct contention c = judge(p, 0, 2);
+  assert_int_equal(c.verdict, CONTENTION_UNKNOWN);
+  assert_true(isnan(c.efficiency));
+  holds(c.text, "one thread");
+}
+
+static void a_busy_machine_decides_nothing(void **state) {
+  struct contention c = verdict(
+      *state, (struct made){.threads = 2, .ns = 100, .work = 60, .heap = 40, .foreign = 40});
+  assert_int_equal(c.verdict, CONTENTION_UNKNOWN);
+  holds(c.text, "40 %");
+}
+
+static void a_large_remainder_decides_nothing(void **state) {
+  struct contention c = verdict(
+      *state, (struct made){.threads = 2, .ns = 100, .work = 60, .heap = 40, .remainder = 20});
+  assert_int_equal(c.verdict, CONTENTION_UNKNOWN);
+  holds(c.text, "no state claims 10 %");
+}
+
+/* Half of ten allocations are misses, so half of the allocator's 40 of 100 ns, and 10 of waiting.
+ */
+static void the_ceiling_is_what_misses_and_waits_cost(void **state) {
+  struct place *p = *state;
+  add(p, (struct made){.strategy = "malloc",
+                       .threads = 2,
+                       .ns = 60,
+                       .work = 50,
+                       .heap = 40,
+                       .spin = 10,
+                       .misses = 5});
+  load(p);
+  near(contention_ceiling(&p->d, 0, 2), 0.3);
+  assert_true(isnan(contention_ceiling(&p->d, 0, 1)));
+}
+
+#define ON_A_RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      ON_A_RUN(the_center_adds_up),
+      ON_A_RUN(by_cpu_the_rest_is_idle),
+      ON_A_RUN(a_difference_is_the_sum_of_its_states),
+      ON_A_RUN(what_has_no_states_says_so),
+      ON_A_RUN(rounds_are_paired),
+      ON_A_RUN(what_halves_the_time_scales),
+      ON_A_RUN(spinning_is_the_locks),
+      ON_A_RUN(idle_behind_the_lock_is_the_locks),
+      ON_A_RUN(idle_without_a_lock_is_not_decided),
+      ON_A_RUN(a_slower_allocator_is_named),
+      ON_A_RUN(more_misses_are_named),
+      ON_A_RUN(searching_is_named),
+      ON_A_RUN(slower_execution_is_split_by_the_private_arm),
+      ON_A_RUN(oversubscription_is_named),
+      ON_A_RUN(what_was_not_measured_is_not_decided),
+      ON_A_RUN(a_busy_machine_decides_nothing),
+      ON_A_RUN(a_large_remainder_decides_nothing),
+      ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
+  };
+  return cmocka_run_group_tests_name("contention", tests, NULL, NULL);
+}
