@@ -77,3 +77,13 @@ bool cell_fits(const struct workload_case *c, const struct strategy *s, enum dis
   }
   return true;
 }
+
+bool cell_fits_private(const struct workload_case *c, char *why, size_t why_size) {
+  if (c->own_threads != 0 || (c->flags & (CASE_OWN_THREAD_EACH | CASE_BLOCKS)))
+    return refuse(why, why_size, "threads of the case pass objects on, private pools cannot");
+  if (c->flags & (CASE_OUTLIVES_SCOPE | CASE_HAS_OWNER))
+    return refuse(why, why_size, "objects may be put by another thread, private pools cannot");
+  if (c->flags & CASE_SERIES)
+    return refuse(why, why_size, "a series looks into one pool, private ones are many");
+  return true;
+}

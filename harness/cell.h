@@ -60,6 +60,9 @@ bool cell_find_case(const char *name, const char *object_file, const struct work
 bool cell_fits(const struct workload_case *c, const struct strategy *s, enum discipline discipline,
                unsigned threads, char *why, size_t why_size);
 
+/* The same for pools=private: nothing of the case may pass from thread to thread. */
+bool cell_fits_private(const struct workload_case *c, char *why, size_t why_size);
+
 /* Measures the cell in this process and fills the sample (errors go into sample->error). */
 void worker_measure(const struct cell *cell, struct sample *sample);
 

@@ -121,7 +121,10 @@ static bool add_row(struct plan *p, struct plan_cell like, struct error *e) {
     like.arm = &p->arms[a];
     if ((info->flags & CASE_ONE_STRATEGY) && !like.arm->is_base && !like.arm->is_twin)
       continue;
-    if (!cell_fits(info, like.arm->strategy, like.arm->discipline, like.team, why, sizeof why)) {
+    bool fits =
+        cell_fits(info, like.arm->strategy, like.arm->discipline, like.team, why, sizeof why) &&
+        (!strstr(like.arm->spec, ":pools=private") || cell_fits_private(info, why, sizeof why));
+    if (!fits) {
       if (like.headline && !add_skip(p, like.row, like.arm, why, e))
         return false;
       continue;

@@ -11,6 +11,7 @@
 #include "harness/lines.h"
 #include "harness/pace.h"
 #include "harness/pages.h"
+#include "harness/pools.h"
 #include "harness/sample.h"
 #include "harness/series.h"
 #include "harness/span.h"
@@ -61,7 +62,7 @@ struct worker {
   struct span_clock clock;        /* for timing single ops and states */
   struct workload_state *state;
   const struct strategy *watched; /* the target's as the workload sees it, see lines.h */
-  struct pool *pool;
+  struct pools pools;
   struct counters counters;
   struct seat *seats;
   struct team *team;
@@ -106,7 +107,7 @@ static bool seat_open(void *context, unsigned index) {
     snprintf(seat->work.why, sizeof seat->work.why, "out of memory for its counters");
     return false;
   }
-  seat->work.pool_thread = s->attach(w->pool);
+  seat->work.pool_thread = s->attach(seat->work.pool);
   if (!seat->work.pool_thread) {
     snprintf(seat->work.why, sizeof seat->work.why, "strategy %s: attach: out of memory", s->name);
     return false;
@@ -165,7 +166,7 @@ static void seat_edge(void *context, unsigned index, enum team_edge edge) {
 
 static void seat_idle(void *context, unsigned index) {
   struct worker *w = context;
-  w->target.strategy->quiesce(w->pool, w->seats[index].work.pool_thread);
+  w->target.strategy->quiesce(w->seats[index].work.pool, w->seats[index].work.pool_thread);
 }
 
 static void seat_close(void *context, unsigned index) {
@@ -174,7 +175,7 @@ static void seat_close(void *context, unsigned index) {
   if (seat->open && w->target.workload->thread_close)
     w->target.workload->thread_close(&seat->work);
   if (seat->work.pool_thread)
-    w->target.strategy->detach(w->pool, seat->work.pool_thread);
+    w->target.strategy->detach(seat->work.pool, seat->work.pool_thread);
   counter_thread_detach(&seat->counters);
   heap_thread_end();
 }
@@ -237,10 +238,18 @@ static bool open_pool(struct worker *w) {
       .why = why,
       .why_size = sizeof why,
   };
-  w->pool = target->strategy->open(kinds, kind_count, &config);
-  if (!w->pool)
+  unsigned count = 1;
+  if (strategy_is_private(target->options, target->option_count)) {
+    if (!cell_fits_private(&w->of, why, sizeof why)) {
+      sample_set_error(w->sample, "pools=private cannot run %s: %s", w->of.name, why);
+      return false;
+    }
+    count = w->cell.threads;
+  }
+  bool ok = pools_open(&w->pools, target->strategy, count, kinds, kind_count, &config);
+  if (!ok)
     sample_set_error(w->sample, "strategy %s: %s", target->strategy->name, why);
-  return w->pool != NULL;
+  return ok;
 }
 
 static bool open_counters(struct worker *w) {
@@ -263,7 +272,7 @@ static bool open_seats(struct worker *w) {
   for (unsigned i = 0; i < threads; i++)
     w->seats[i].work = (struct workload_thread){
         .strategy = w->watched,
-        .pool = w->pool,
+        .pool = pools_of(&w->pools, i),
         .state = w->state,
         .index = i,
         .threads = threads,
@@ -315,8 +324,7 @@ static bool close_all(struct worker *w) {
     sample_add_note(w->sample, "threads-left", "an op did not end, its thread was not joined");
     return false;
   }
-  if (w->pool)
-    w->target.strategy->close(w->pool);
+  pools_close(&w->pools);
   if (w->state)
     w->target.workload->close(w->state);
   pages_unmap(w->seats, w->cell.threads * sizeof *w->seats);
@@ -384,7 +392,7 @@ static void trim_when_due(void *context) {
              (w->cell.trim_bytes && bytes >= w->next_trim_bytes);
   if (!due)
     return;
-  w->target.strategy->trim(w->pool);
+  pools_trim(&w->pools);
   w->trims++;
   w->next_trim_ns = now + w->cell.trim_ns;
   w->next_trim_bytes = bytes + w->cell.trim_bytes;
@@ -403,7 +411,7 @@ static bool warm_stretch(struct worker *w, struct warmup *warm, const struct tea
   struct pool_stats stats;
   if (!run(w, phase, &result))
     return false;
-  w->target.strategy->stats(w->pool, &stats);
+  pools_stats(&w->pools, &stats);
   warm->last = warm->now;
   warm->now = (struct pace_misses){result.ops, stats.gets - warm->seen.gets,
                                    stats.misses - warm->seen.misses};
@@ -444,7 +452,7 @@ static bool warm_up(struct worker *w) {
   uint64_t most =
       cell->warmup_limit_ns ? cell->warmup_limit_ns : pace_warmup_max_ns(cell->window_ns);
   least = least < most ? least : most;
-  w->target.strategy->stats(w->pool, &warm.seen);
+  pools_stats(&w->pools, &warm.seen);
   struct team_phase each = {.each = 1, .deadline_ns = w->deadline_ns};
   start_trims(w);
   if (!warm_stretch(w, &warm, &each) || !warm_stretch(w, &warm, &each))
@@ -500,7 +508,7 @@ static void before(struct worker *w) {
   }
   w->m.has_throttled = os_throttled("", &w->throttled_before);
   w->has_steal = os_steal_ns("", &w->steal_before);
-  w->target.strategy->stats(w->pool, &w->m.pool_start);
+  pools_stats(&w->pools, &w->m.pool_start);
   heap_total(&w->m.heap_start);
   w->m.live_peak = 0;
   look_at_live(w);
@@ -513,7 +521,7 @@ static void after(struct worker *w, const struct team_result *result, uint64_t c
   settle(w);
   heap_total(&m->heap_end);
   look_at_live(w);
-  w->target.strategy->stats(w->pool, &m->pool_end);
+  pools_stats(&w->pools, &m->pool_end);
   m->ops = result->ops;
   m->elapsed_ns = result->elapsed_ns;
   m->has_throttled = m->has_throttled && os_throttled("", &throttled);
@@ -576,7 +584,7 @@ static bool measure(struct worker *w) {
 /* While threads are parked and before the sample itself takes memory. */
 static void read_memory(struct worker *w) {
   struct measurement *m = &w->m;
-  w->target.strategy->held(w->pool, &m->held);
+  pools_held(&w->pools, &m->held);
   m->has_system_bytes = allocator_system_bytes(
       &w->allocator, &m->system_bytes, m->why_no_system_bytes, sizeof m->why_no_system_bytes);
   m->has_rss = os_rss_peak("", &m->rss_peak);
@@ -724,7 +732,7 @@ static void run_series(struct worker *w) {
   struct team_phase once = {.each = 1, .deadline_ns = w->deadline_ns};
   struct team_result result;
   w->series = (struct series){.strategy = w->target.strategy,
-                              .pool = w->pool,
+                              .pool = pools_of(&w->pools, 0),
                               .allocator = &w->allocator,
                               .start_ns = clock_wall_ns()};
   /* After a deadline thread 0 may still be marking: then nothing is read. */

@@ -66,6 +66,12 @@ const struct strategy *strategy_parse(const char *spec, char storage[STRATEGY_SP
                                       char *why, size_t why_size);
 
 /*
+ * Every strategy takes pools=private besides its own options: the harness opens one pool a thread
+ * (harness/pools.h). Has it been given?
+ */
+bool strategy_is_private(const char *const *options, size_t count);
+
+/*
  * In a check build: the strategy wrapped by the checker; else the strategy itself. Only one
  * strategy can be wrapped at a time.
  */

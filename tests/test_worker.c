@@ -331,6 +331,35 @@ static void states_add_up_to_the_time_of_all_threads(void **state) {
   sample_free(&s);
 }
 
+/* One pool a thread: counts are sums, no lock ever changes its owner, and cases that pass objects
+ * from thread to thread are refused. */
+static void private_pools_share_nothing(void **state) {
+  (void)state;
+  static const char *const options[] = {"pools=private"};
+  struct workload_case alone = plain_case;
+  struct cell cell = cell_of(3);
+  struct sample s = {0};
+  struct worker_target target = {.workload = &fake,
+                                 .of = &alone,
+                                 .strategy = strategy_find("global-locked"),
+                                 .options = options,
+                                 .option_count = 1,
+                                 .counter_sources = counter_sources};
+  worker_measure_with(&cell, &target, &s);
+  assert_non_null(s.error);
+  assert_non_null(strstr(s.error, "pass objects on"));
+  sample_free(&s);
+  alone.own_threads = 0;
+  s = (struct sample){0};
+  worker_measure_with(&cell, &target, &s);
+  assert_true(get(&s, "gets/op") == 1);
+  assert_true(get(&s, "lockacq/op") == 2);
+  assert_true(get(&s, "contended/op") == 0);
+  assert_true(get(&s, "owner-switches/op") == 0);
+  assert_true(get(&s, "pooled-B") == 3 * 64);
+  sample_free(&s);
+}
+
 /* What the worker writes, the runner reads: over the protocol and back. */
 static void the_sample_travels(void **state) {
   (void)state;
@@ -887,6 +916,7 @@ int main(void) {
       RESET(shared_lines_are_looked_for_when_asked),
       RESET(short_ops_are_timed_now_and_then),
       RESET(states_add_up_to_the_time_of_all_threads),
+      RESET(private_pools_share_nothing),
       RESET(the_sample_travels),
       RESET(a_warm_up_that_does_not_settle_is_flagged),
       RESET(a_failing_op_is_an_error_with_its_reason),

@@ -58,7 +58,12 @@ static bool check_option(const struct strategy *s, char *text, const char *const
   }
   size_t length = (size_t)(equals - text);
   *equals = '\0';
-  if (!find_option(s, text)) {
+  if (strcmp(text, "pools") == 0) {
+    if (strcmp(equals + 1, "private") != 0 && strcmp(equals + 1, "shared") != 0) {
+      snprintf(why, why_size, "strategy %s: pools=%s: shared or private", s->name, equals + 1);
+      return false;
+    }
+  } else if (!find_option(s, text)) {
     if (!s->options) {
       snprintf(why, why_size, "strategy %s takes no options, \"%s\" was given", s->name, text);
     } else {
@@ -75,6 +80,13 @@ static bool check_option(const struct strategy *s, char *text, const char *const
       return false;
     }
   return true;
+}
+
+bool strategy_is_private(const char *const *options, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(options[i], "pools=private") == 0)
+      return true;
+  return false;
 }
 
 const struct strategy *strategy_parse(const char *spec, char storage[STRATEGY_SPEC_MAX],
