@@ -1,6 +1,8 @@
 /* Judging a cell's budget; see contention.h. */
 #include "harness/contention.h"
 
+#include "harness/why.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -304,4 +306,38 @@ double contention_ceiling(const struct rundata *d, size_t row, unsigned threads)
   if (!isfinite(cpu) || !isfinite(heap) || cpu <= 0)
     return NAN;
   return ((allocs > 0 ? heap * fmin(1, misses / allocs) : 0) + others) / cpu;
+}
+
+/* "X:inject=500:Y" is "X:Y" with 500. false: it is not of this form. */
+static bool without_inject(const char *name, char *plain, size_t size, double *delay_ns) {
+  const char *at = strstr(name, ":inject=");
+  char *end;
+  if (!at)
+    return false;
+  *delay_ns = strtod(at + strlen(":inject="), &end);
+  snprintf(plain, size, "%.*s%s", (int)(at - name), name, end);
+  return *delay_ns > 0;
+}
+
+bool contention_sensitivity(struct sensitivity *s, const struct rundata *d, size_t row,
+                            size_t column, unsigned threads) {
+  char plain[200];
+  struct why w;
+  struct error e;
+  *s = (struct sensitivity){.without = d->columns.count};
+  if (!without_inject(d->columns.names[column], plain, sizeof plain, &s->delay_ns))
+    return false;
+  for (size_t i = 0; i < d->columns.count; i++)
+    if (strcmp(d->columns.names[i], plain) == 0)
+      s->without = i;
+  const struct rundata_cell *a = rundata_cell(d, row, s->without, threads);
+  const struct rundata_cell *b = rundata_cell(d, row, column, threads);
+  double holds = median_or(d, b, "lockacq/op", 0);
+  if (!a || !b || holds <= 0 || !why_make(&w, d, a, b, 0, &e))
+    return false;
+  double per_percent = w.a / 100 / (holds * s->delay_ns);
+  s->slope = w.diff * per_percent;
+  s->lo = w.lo * per_percent;
+  s->hi = w.hi * per_percent;
+  return true;
 }

@@ -44,6 +44,21 @@ bool contention_judge(struct contention *c, const struct rundata *d, size_t row,
  */
 double contention_ceiling(const struct rundata *d, size_t row, unsigned threads);
 
+/*
+ * How much of a delay planted under a strategy's lock (--inject) comes out in ns/op: 1 when the
+ * lock is saturated, 1 / min(threads, CPUs) when it is not, for then every CPU waits its own. With
+ * the bounds of the paired difference. column is that of the planted arm, "NAME:inject=NS".
+ */
+struct sensitivity {
+  size_t without;       /* the column without the delay */
+  double delay_ns;      /* per hold */
+  double slope, lo, hi; /* of ns/op against acquisitions/op x delay_ns */
+};
+
+/* false: the column has no delay planted, or its counterpart or its states are missing. */
+bool contention_sensitivity(struct sensitivity *s, const struct rundata *d, size_t row,
+                            size_t column, unsigned threads);
+
 /* main of `poolbench contention RUN`. */
 int contention_main(int argc, char **argv);
 

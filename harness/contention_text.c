@@ -165,6 +165,18 @@ static bool print_table(const struct view *v) {
   return ok;
 }
 
+static void print_sensitivity(const struct view *v, size_t column, unsigned cpus) {
+  struct sensitivity s;
+  unsigned m = v->threads < cpus ? v->threads : cpus;
+  if (!contention_sensitivity(&s, v->d, v->row, column, v->threads))
+    return;
+  printf("  %s: of %.0f ns more under its lock %.2f come out in ns/op",
+         v->d->columns.names[s.without], s.delay_ns, s.slope);
+  if (isfinite(s.lo) && isfinite(s.hi))
+    printf(" (%.2f to %.2f)", s.lo, s.hi);
+  printf("; 1 is a saturated lock, %.2f one that is not.\n", 1.0 / (m ? m : 1));
+}
+
 static bool print_verdicts(const struct view *v, unsigned cpus) {
   for (size_t i = 0; i < v->columns; i++) {
     struct contention c;
@@ -173,6 +185,7 @@ static bool print_verdicts(const struct view *v, unsigned cpus) {
     if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
       return false;
     printf("  %s: %s.\n", v->d->columns.names[i], c.text);
+    print_sensitivity(v, i, cpus);
   }
   double ceiling = contention_ceiling(v->d, v->row, v->threads);
   if (isfinite(ceiling))

@@ -214,6 +214,7 @@ TEXT_OPTION(cpuset, "cpuset", "0-3,8")
 TEXT_OPTION(out, "out", "DIR")
 TEXT_OPTION(preset, "preset", "k8s-freelists")
 TEXT_OPTION(set, "set", "handlers=100,names=50")
+TEXT_OPTION(inject, "inject", "global-locked=500")
 
 /* "64MiB", "1.5GB", "4096B"; false for what is no number of bytes above 0. */
 static bool byte_count(const char *text, uint64_t *bytes) {
@@ -301,6 +302,7 @@ static const struct option_def definitions[] = {
     {"preset", ARGUMENT_VALUE, set_preset},
     {"set", ARGUMENT_VALUE, set_set},
     {"trim", ARGUMENT_VALUE, set_trim},
+    {"inject", ARGUMENT_VALUE, set_inject},
     {"counters", ARGUMENT_VALUE, set_counters},
     {"quick", ARGUMENT_NONE, set_quick},
     {"twin", ARGUMENT_NONE, set_twin},
@@ -398,6 +400,7 @@ void options_help(FILE *out) {
         "  --cpuset LIST       only these CPUs: 0-3,8\n"
         "  --counters LIST     events of PAPI or perf, '' for none; --list-counters: which are "
         "there\n"
+        "  --inject NAME=NS,.. also measure NAME with every hold of its lock NS longer\n"
         "  --twin              measure the base twice: what differs when nothing does\n"
         "  --arm LABEL=PATH    measure this build of poolbench; repeat for the other build\n"
         "  --out DIR           where the run goes; --seed N: repeat a run's order\n"

@@ -25,7 +25,7 @@ struct options {
   unsigned counts[OPTIONS_MAX_COUNTS]; /* --cpus as given, no count twice */
   size_t count_count;
   const char *suite, *cases, *strategies, *allocators, *base, *cpuset, *out, *preset, *counters,
-      *set, *trim;
+      *set, *trim, *inject;
   const char *objects[OPTIONS_MAX_OBJECTS];
   size_t object_count;
   const char *arms[OPTIONS_MAX_ARMS]; /* LABEL=PATH, checked for that form */

@@ -103,6 +103,28 @@ static bool add_listed(struct plan *p, const char *list, enum discipline d, stru
   return ok;
 }
 
+/* "global-locked=200,1000": that strategy, and twice more with a delay planted under its lock. */
+static bool add_injected(struct plan *p, const char *text, enum discipline d, struct error *e) {
+  const char *equals = strrchr(text, '=');
+  if (!equals || equals == text)
+    return error_set(e, EXIT_USAGE,
+                     "--inject %s: a strategy with a lock and a delay in ns, as in --inject "
+                     "global-locked=500",
+                     text);
+  char *name = strndup(text, (size_t)(equals - text)), *list = strdup(equals + 1), *rest = list;
+  bool ok = (name && list) || plan_out_of_memory(e);
+  ok = ok && add_arm_text(p, name, d, e);
+  for (char *item; ok && (item = strsep(&rest, ",")) != NULL;) {
+    char spec[2 * STRATEGY_SPEC_MAX];
+    snprintf(spec, sizeof spec, "%.*s:inject=%.*s", STRATEGY_SPEC_MAX, name, STRATEGY_SPEC_MAX / 2,
+             item);
+    ok = add_arm_text(p, spec, d, e);
+  }
+  free(name);
+  free(list);
+  return ok;
+}
+
 static bool any_case_has(const struct plan *p, enum case_flag flag) {
   for (size_t i = 0; i < p->case_count; i++)
     if (p->cases[i].info->flags & flag)
@@ -213,11 +235,13 @@ bool plan_choose_arms(struct plan *p, const struct options *o, struct error *e) 
   if (p->preset)
     ok = add_preset(p, e);
   else if (!o->strategies)
-    ok = add_defaults(p, o->discipline, e) && choose_base(p, o, e);
+    ok = add_defaults(p, o->discipline, e);
   else if (strcmp(o->strategies, "all") == 0)
-    ok = add_all(p, o->discipline, e) && choose_base(p, o, e);
+    ok = add_all(p, o->discipline, e);
   else
-    ok = add_listed(p, o->strategies, o->discipline, e) && choose_base(p, o, e);
+    ok = add_listed(p, o->strategies, o->discipline, e);
+  ok = ok && (!o->inject || add_injected(p, o->inject, o->discipline, e));
+  ok = ok && (p->preset || choose_base(p, o, e));
   ok = ok && (!o->twin || add_twin(p, e));
   if (ok && p->preset) { /* pointers only now: the arms no longer move */
     p->preset_old = &p->arms[0];

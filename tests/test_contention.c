@@ -27,7 +27,7 @@ struct made {
   const char *strategy;
   unsigned threads;
   double ns, work, heap, spin, locked, sleep, scan; /* ns: of an op, the others over all threads */
-  double misses, foreign, hold, remainder;
+  double misses, foreign, hold, remainder, acquired;
 };
 
 struct place {
@@ -85,6 +85,7 @@ static void write_sample(struct place *p, const struct made *m, unsigned round) 
       {"remainder-ns/op", f * m->remainder},
       {"misses/op", m->misses},
       {"lockhold-ns/op", m->hold},
+      {"lockacq/op", m->acquired},
   };
   for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
     fprintf(p->detail, "\t%.9g %s", units[i].value, units[i].unit);
@@ -364,6 +365,22 @@ static void the_ceiling_is_what_misses_and_waits_cost(void **state) {
   assert_true(isnan(contention_ceiling(&p->d, 0, 1)));
 }
 
+/* 2 holds an op, 50 ns more each: 100 planted, of which 75 come out. */
+static void sensitivity_is_what_comes_out(void **state) {
+  struct place *p = *state;
+  struct sensitivity s;
+  add(p, (struct made){.strategy = "l", .threads = 2, .ns = 100, .work = 120, .acquired = 2});
+  add(p, (struct made){
+             .strategy = "l:inject=50", .threads = 2, .ns = 175, .work = 120, .acquired = 2});
+  load(p);
+  assert_true(contention_sensitivity(&s, &p->d, 0, 1, 2));
+  assert_int_equal(s.without, 0);
+  near(s.delay_ns, 50);
+  near(s.slope, 0.75 * 1.0025);
+  assert_true(s.lo <= s.slope && s.slope <= s.hi);
+  assert_false(contention_sensitivity(&s, &p->d, 0, 0, 2));
+}
+
 #define ON_A_RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -385,6 +402,7 @@ int main(void) {
       ON_A_RUN(what_was_not_measured_is_not_decided),
       ON_A_RUN(a_busy_machine_decides_nothing),
       ON_A_RUN(a_large_remainder_decides_nothing),
+      ON_A_RUN(sensitivity_is_what_comes_out),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
   };
   return cmocka_run_group_tests_name("contention", tests, NULL, NULL);
