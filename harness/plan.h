@@ -150,6 +150,13 @@ void plan_schedule(struct plan *p, const struct options *o, const struct plan_ma
 /* Leaves at most so many rounds to the headline, or to the sweep. */
 void plan_limit_rounds(struct plan *p, bool headline, unsigned most);
 
+/*
+ * After `round` rounds took `spent` ns: if the rest would end after the budget at that pace, later
+ * rounds of the sweep make way, and for --quick and suite all those of the headline. Rounds that
+ * were measured stay. Each cut is a note.
+ */
+void plan_shorten(struct plan *p, unsigned round, uint64_t spent);
+
 /* The last round in which anything is measured. */
 unsigned plan_last_round(const struct plan *p);
 

@@ -200,31 +200,6 @@ static bool run_round(struct run *run, struct launcher *l, unsigned round, struc
   return ok;
 }
 
-/* What is left would end after the budget at the pace so far. */
-static bool too_slow(const struct run *run, unsigned round) {
-  const struct plan *p = &run->plan;
-  uint64_t spent = run->times.wall_ns + (now() - run->session_start);
-  uint64_t left = plan_expected(p, round), done = plan_expected(p, 0) - left;
-  return done && (double)spent * (1 + (double)left / (double)done) > (double)p->budget;
-}
-
-/*
- * The plan was too optimistic: later rounds of the sweep make way, under --quick those of the
- * headline too. Rounds that were measured stay.
- */
-static void shorten(struct run *run, unsigned round) {
-  struct plan *p = &run->plan;
-  unsigned most = round < PLAN_FEWEST_ROUNDS ? PLAN_FEWEST_ROUNDS : round;
-  if (p->sweep_is_ours && p->sweep_rounds > most && too_slow(run, round)) {
-    plan_limit_rounds(p, false, most);
-    plan_note(p, "sweep ended after %u rounds: samples took longer than planned", most);
-  }
-  if (p->quick && p->rounds > most && too_slow(run, round)) {
-    plan_limit_rounds(p, true, most);
-    plan_note(p, "quick: ended after %u rounds: samples took longer than planned", most);
-  }
-}
-
 static bool all_rounds(struct run *run, struct launcher *l, struct progress *p, struct error *e) {
   struct results_frame frame = {&run->plan, &run->host, run->id};
   uint64_t whole = plan_expected(&run->plan, 0);
@@ -234,7 +209,7 @@ static bool all_rounds(struct run *run, struct launcher *l, struct progress *p, 
         !runfiles_publish(&run->files, &frame, &run->results, round, e))
       return false;
     run->rounds_done = round;
-    shorten(run, round);
+    plan_shorten(&run->plan, round, run->times.wall_ns + (now() - run->session_start));
     if (!write_record(run, e))
       return false;
   }

@@ -132,6 +132,33 @@ void plan_limit_rounds(struct plan *p, bool headline, unsigned most) {
       p->cells[i].rounds = most;
 }
 
+/* What is left would end after the budget at the pace so far. */
+static bool too_slow(const struct plan *p, unsigned round, uint64_t spent) {
+  uint64_t left = plan_expected(p, round), done = plan_expected(p, 0) - left;
+  return done && (double)spent * (1 + (double)left / (double)done) > (double)p->budget;
+}
+
+static unsigned at_least(unsigned value, unsigned least) {
+  return value > least ? value : least;
+}
+
+void plan_shorten(struct plan *p, unsigned round, uint64_t spent) {
+  unsigned most = at_least(round, PLAN_FEWEST_ROUNDS), before = p->rounds;
+  if (p->sweep_is_ours && p->sweep_rounds > most && too_slow(p, round, spent)) {
+    plan_limit_rounds(p, false, most);
+    plan_note(p, "sweep ended after %u rounds: samples took longer than planned", most);
+  }
+  if (p->quick && p->rounds > most && too_slow(p, round, spent)) {
+    plan_limit_rounds(p, true, most);
+    plan_note(p, "quick: ended after %u rounds: samples took longer than planned", most);
+  }
+  while (p->rounds_are_ours && p->rounds > at_least(round, PLAN_FEWEST_OF_ALL) &&
+         too_slow(p, round, spent))
+    plan_limit_rounds(p, true, p->rounds - 1);
+  if (!p->quick && p->rounds < before)
+    plan_note(p, "%u rounds instead of %u: samples took longer than planned", p->rounds, before);
+}
+
 /*
  * What --quick gives up, from best to least: the first that fits is taken. Rounds go last, and not
  * below six before the curves are gone: Holm over 24 rows (four strategies against the base in six

@@ -610,6 +610,36 @@ static void suite_all_gives_up_rounds_to_fit(void **state) {
   done(&f);
 }
 
+/*
+ * At a measured pace. Rounds of a plan without a sweep and without series take the same time, T;
+ * after one of them that took s x T the whole takes rounds x s x T.
+ */
+static void rounds_give_way_to_slow_samples(void **state) {
+  (void)state;
+  static const struct {
+    const char *line;
+    double pace; /* of the first round, times what makes the plan just fit */
+    unsigned rounds;
+  } runs[] = {{"--cpus 2 --suite all --strategies malloc --sweep-rounds 0", 0.99, 10},
+              {"--cpus 2 --suite all --strategies malloc --sweep-rounds 0", 1.24, 8},
+              {"--cpus 2 --suite all --strategies malloc --sweep-rounds 0", 9, 5},
+              {"--cpus 2 --suite all --strategies malloc --sweep-rounds 0 --rounds 10", 9, 10},
+              {"--cpus 2 --suite compare --strategies malloc --sweep-rounds 0", 9, 10}};
+  for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+    struct fixture f;
+    plan(&f, runs[i].line, 2);
+    assert_int_equal(f.plan.rounds, 10);
+    for (size_t k = 0; k < f.plan.cell_count; k++)
+      if (f.plan.cells[k].row->info->flags & CASE_SERIES)
+        f.plan.cells[k].rounds = 0;
+    size_t notes = f.plan.note_count;
+    plan_shorten(&f.plan, 1, (uint64_t)(runs[i].pace * (double)f.plan.budget / 10));
+    assert_int_equal(f.plan.rounds, runs[i].rounds);
+    assert_int_equal(f.plan.note_count, notes + (runs[i].rounds < 10));
+    done(&f);
+  }
+}
+
 static void what_was_asked_for_is_not_thinned(void **state) {
   (void)state;
   struct fixture f;
@@ -697,6 +727,7 @@ int main(void) {
       cmocka_unit_test(a_quick_run_fits_forty_seconds_and_can_decide),
       cmocka_unit_test(a_small_budget_thins_the_sweep_only),
       cmocka_unit_test(suite_all_gives_up_rounds_to_fit),
+      cmocka_unit_test(rounds_give_way_to_slow_samples),
       cmocka_unit_test(what_was_asked_for_is_not_thinned),
       cmocka_unit_test(a_series_takes_its_hint_and_its_idle_waits),
       cmocka_unit_test(memory_is_watched_at_the_headline_only),
