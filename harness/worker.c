@@ -692,7 +692,8 @@ static void look_at_lines(struct worker *w) {
                             .grain = pace_grain(busy_ns(w)),
                             .deadline_ns = clock_wall_ns() + LINES_LIMIT_NS};
   if (!lines_start(kinds, kind_count)) {
-    out_of_memory(w);
+    sample_add_missing(w->sample, unit_infos[UNIT_SHARED_LINES].name,
+                       "out of memory for the table of lines");
     return;
   }
   bool done = team_run(w->team, &pass, &result) == TEAM_DONE;

@@ -40,7 +40,7 @@ static const struct strategy fake = {
 
 static const struct kind kinds[] = {{.name = "small", .size = 16},
                                     {.name = "large", .size = 216},
-                                    {.name = "huge", .size = 1 << 24}};
+                                    {.name = "huge", .size = 1 << 25}};
 enum { SMALL, LARGE, HUGE_ONE };
 
 /* The first address of a line far from all others. */
@@ -201,7 +201,7 @@ static void no_get_no_line(void **state) {
   counts(&r.all, 0, 0);
 }
 
-/* 2^18 lines do not fit a table of 2^18 places that stays half empty. */
+/* 2^19 lines do not fit a table of 2^19 places that stays half empty. */
 static void what_finds_no_room_is_counted(void **state) {
   (void)state;
   struct lines_result r;
