@@ -25,7 +25,7 @@
 
 #define LINES_BYTES 64 /* of a line: every x86, most ARM */
 
-/* More lines than half of this are counted as lost; 28 MiB, of which only what is used is touched. */
+/* Half of it is used, further lines are lost; 28 MiB, of which little is touched. */
 #define LINES_MOST (1u << 19)
 
 /* A copy of the strategy for the workload to call; valid, and the only one, until the next call. */

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#define SPANS 1001
+#define SPANS 201
+#define SERIES 5
 #define RATE_NS (NS_PER_MS / 2)
 #define CALLS 20000
 
@@ -72,12 +73,22 @@ static double known_work_ns(void) {
   return (double)best / (CALLS / 5);
 }
 
+/* A neighbour on the same core slows a whole series of spans, so the least of several counts. */
+static uint64_t typical_span(bool full) {
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < SERIES; i++) {
+    uint64_t median = median_span(full);
+    least = median < least ? median : least;
+  }
+  return least;
+}
+
 void span_calibrate(struct span_clock *clock) {
   *clock = (struct span_clock){0};
   measure_rate(clock);
   median_span(true); /* warms the code up */
-  clock->empty = median_span(false);
-  uint64_t full = median_span(true);
+  clock->empty = typical_span(false);
+  uint64_t full = typical_span(true);
   double span = (double)(full - clock->empty) * (double)clock->ns_per_tick / 4294967296.0;
   double error = span - known_work_ns();
   clock->error_ns = error < 0 ? -error : error;
