@@ -211,6 +211,25 @@ static void show_refused(const struct scaling *s, FILE *out) {
   }
 }
 
+/* CPU that others took looks like contention to every model. */
+static void show_disturbed(const struct scaling *s, FILE *out) {
+  const struct rundata *d = s->data;
+  size_t disturbed = 0, samples = 0;
+  for (size_t i = 0; i < d->cell_count; i++) {
+    const struct rundata_values *v = rundata_unit(d, &d->cells[i], "ns/op");
+    if (!v || d->cells[i].threads > s->cores)
+      continue;
+    samples += v->n;
+    for (size_t k = 0; k < v->n; k++)
+      disturbed += (v->origins[k].flags & (SAMPLE_FOREIGN_CPU | SAMPLE_THROTTLED)) != 0;
+  }
+  if (disturbed > 0)
+    fprintf(out,
+            "  %zu of %zu samples on cores had to share their CPUs or were throttled: models take "
+            "that for\n  contention; measure on a quiet machine\n",
+            disturbed, samples);
+}
+
 static void show_why(const struct scaling *s, FILE *out) {
   bool pairs = false, unsure = false;
   show_refused(s, out);
@@ -226,6 +245,7 @@ static void show_why(const struct scaling *s, FILE *out) {
   if (unsure)
     fprintf(out, "  [?]: no interval and no forecast of fewer than %d rounds\n",
             SCALING_MIN_ROUNDS);
+  show_disturbed(s, out);
   fputc('\n', out);
 }
 
