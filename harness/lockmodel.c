@@ -28,22 +28,26 @@ double lockmodel_plain(const struct lock_times *t, unsigned threads) {
 
 /* --- A Markov chain whose states reach neighbours only. */
 
-enum {
-  MOST_COMING = 8, /* waiters on their way at once; the cost grows with its square */
-  WORDS = 3,       /* of a futex mutex: see enum word */
-  PHASES = WORDS * (MOST_COMING + 1),
-  BAND = PHASES + WORDS, /* one more asleep, or one less and one more coming */
-  WIDTH = 2 * BAND + 1
-};
-
 struct chain {
-  size_t states;
-  double *rates; /* WIDTH a state: to the states from BAND below to BAND above */
+  size_t states, band;
+  double *rates; /* 2 band + 1 a state: to the states from `band` below to `band` above */
   double *share; /* stationary probability of each state */
 };
 
+static bool chain_start(struct chain *c, size_t states, size_t band) {
+  *c = (struct chain){.states = states, .band = band};
+  c->rates = calloc(states * (2 * band + 1), sizeof *c->rates);
+  c->share = calloc(states, sizeof *c->share);
+  return c->rates && c->share;
+}
+
+static void chain_free(struct chain *c) {
+  free(c->rates);
+  free(c->share);
+}
+
 static double *rate_of(const struct chain *c, size_t from, size_t to) {
-  return &c->rates[from * WIDTH + to + BAND - from];
+  return &c->rates[from * (2 * c->band + 1) + to + c->band - from];
 }
 
 /*
@@ -52,9 +56,9 @@ static double *rate_of(const struct chain *c, size_t from, size_t to) {
  * far think time, hold and hand-off lie apart. Fill-in stays within the band. States that nothing
  * reaches get 0.
  */
-static void solve_chain(struct chain *c) {
+static void chain_solve(struct chain *c) {
   for (size_t n = c->states - 1; n > 0; n--) {
-    size_t first = n > BAND ? n - BAND : 0;
+    size_t first = n > c->band ? n - c->band : 0;
     double down = 0;
     for (size_t j = first; j < n; j++)
       down += *rate_of(c, n, j);
@@ -68,7 +72,7 @@ static void solve_chain(struct chain *c) {
   double sum = c->share[0] = 1;
   for (size_t n = 1; n < c->states; n++) {
     c->share[n] = 0;
-    for (size_t i = n > BAND ? n - BAND : 0; i < n; i++)
+    for (size_t i = n > c->band ? n - c->band : 0; i < n; i++)
       c->share[n] += c->share[i] * *rate_of(c, i, n);
     sum += c->share[n];
     /* Shares of a crowded lock grow from level to level, beyond what a double holds. */
@@ -84,10 +88,14 @@ static void solve_chain(struct chain *c) {
 
 /* --- The lock as such a chain: how many sleep, how many are on their way, the lock's word. */
 
+/* Waiters on their way at once; what it costs grows with its square. */
+enum { MOST_COMING = 8 };
+
 enum word {
   FREE,
   HELD,    /* by a thread that met no waiter: its release wakes nobody */
   CROWDED, /* held, and the release wakes a sleeper if there is one; in order always */
+  WORDS
 };
 
 struct place {
@@ -95,23 +103,35 @@ struct place {
   enum word word;
 };
 
-static size_t state_of(struct place p) {
-  return (size_t)p.asleep * PHASES + p.coming * WORDS + p.word;
+struct model {
+  struct chain chain;
+  const struct lock_times *times;
+  enum lock_rule rule;
+  unsigned threads, most_coming;
+  double held, waiting, wanting, colliding; /* sums over the solved chain */
+};
+
+static size_t phases_of(const struct model *m) {
+  return (size_t)WORDS * (m->most_coming + 1);
 }
 
-static unsigned thinking(unsigned threads, struct place p) {
+static size_t state_of(const struct model *m, struct place p) {
+  return p.asleep * phases_of(m) + (size_t)p.coming * WORDS + p.word;
+}
+
+static unsigned thinking(const struct model *m, struct place p) {
   unsigned away = p.asleep + p.coming + (p.word != FREE);
-  return threads > away ? threads - away : 0;
+  return m->threads > away ? m->threads - away : 0;
 }
 
 /* In order a lock that somebody is coming for is as good as taken. */
-static bool is_taken(enum lock_rule rule, struct place p) {
-  return p.word != FREE || (rule == LOCK_IN_ORDER && p.coming > 0);
+static bool is_taken(const struct model *m, struct place p) {
+  return p.word != FREE || (m->rule == LOCK_IN_ORDER && p.coming > 0);
 }
 
-static struct place after_arrival(enum lock_rule rule, struct place p) {
-  if (!is_taken(rule, p)) {
-    p.word = rule == LOCK_IN_ORDER ? CROWDED : HELD;
+static struct place after_arrival(const struct model *m, struct place p) {
+  if (!is_taken(m, p)) {
+    p.word = m->rule == LOCK_IN_ORDER ? CROWDED : HELD;
   } else {
     p.asleep++;
     p.word = p.word == FREE ? FREE : CROWDED;
@@ -119,8 +139,8 @@ static struct place after_arrival(enum lock_rule rule, struct place p) {
   return p;
 }
 
-static struct place after_release(struct place p) {
-  if (p.word == CROWDED && p.asleep > 0 && p.coming < MOST_COMING) {
+static struct place after_release(const struct model *m, struct place p) {
+  if (p.word == CROWDED && p.asleep > 0 && p.coming < m->most_coming) {
     p.asleep--;
     p.coming++;
   }
@@ -136,71 +156,57 @@ static struct place after_coming(struct place p) {
   return p;
 }
 
-static void fill_state(struct chain *c, const struct lock_times *t, enum lock_rule rule,
-                       unsigned threads, struct place p) {
+static void add_rates(struct model *m, struct place p) {
+  const struct lock_times *t = m->times;
+  /* No time is quite 0, or a rate would be infinite. */
   double think = fmax(t->think, 1e-9 * t->service), handoff = fmax(t->handoff, 1e-9 * t->service);
-  size_t from = state_of(p);
-  if (thinking(threads, p) > 0)
-    *rate_of(c, from, state_of(after_arrival(rule, p))) += thinking(threads, p) / think;
+  size_t from = state_of(m, p);
+  if (thinking(m, p) > 0)
+    *rate_of(&m->chain, from, state_of(m, after_arrival(m, p))) += thinking(m, p) / think;
   if (p.word != FREE)
-    *rate_of(c, from, state_of(after_release(p))) += 1 / t->service;
+    *rate_of(&m->chain, from, state_of(m, after_release(m, p))) += 1 / t->service;
   if (p.coming > 0)
-    *rate_of(c, from, state_of(after_coming(p))) += p.coming / handoff;
+    *rate_of(&m->chain, from, state_of(m, after_coming(p))) += p.coming / handoff;
 }
 
-/* Calls visit for all places of `threads` threads. In order at most one comes, to a free lock. */
-static void each_place(enum lock_rule rule, unsigned threads, void (*visit)(void *, struct place),
-                       void *context) {
-  for (unsigned asleep = 0; asleep < threads; asleep++)
-    for (unsigned coming = 0; coming <= MOST_COMING; coming++)
+static void add_shares(struct model *m, struct place p) {
+  double share = m->chain.share[state_of(m, p)], arriving = share * thinking(m, p);
+  m->held += p.word != FREE ? share : 0;
+  m->waiting += share * (p.asleep + p.coming);
+  m->wanting += arriving;
+  m->colliding += is_taken(m, p) ? arriving : 0;
+}
+
+/* All places of so many threads. In order one comes at most, to a lock that is free for it. */
+static void each_place(struct model *m, void (*visit)(struct model *, struct place)) {
+  for (unsigned asleep = 0; asleep < m->threads; asleep++)
+    for (unsigned coming = 0; coming <= m->most_coming; coming++)
       for (enum word word = FREE; word <= CROWDED; word++) {
         bool in_order = coming == 0 ? word == CROWDED || (word == FREE && asleep == 0)
                                     : coming == 1 && word == FREE;
-        if (asleep + coming + (word != FREE) <= threads && (rule == LOCK_BARGING || in_order))
-          visit(context, (struct place){asleep, coming, word});
+        if (asleep + coming + (word != FREE) <= m->threads && (m->rule == LOCK_BARGING || in_order))
+          visit(m, (struct place){asleep, coming, word});
       }
-}
-
-struct solution {
-  struct chain chain;
-  const struct lock_times *times;
-  enum lock_rule rule;
-  unsigned threads;
-  double held, waiting, wanting, colliding;
-};
-
-static void fill(void *context, struct place p) {
-  struct solution *s = context;
-  fill_state(&s->chain, s->times, s->rule, s->threads, p);
-}
-
-static void sum(void *context, struct place p) {
-  struct solution *s = context;
-  double share = s->chain.share[state_of(p)], arriving = share * thinking(s->threads, p);
-  s->held += p.word != FREE ? share : 0;
-  s->waiting += share * (p.asleep + p.coming);
-  s->wanting += arriving;
-  s->colliding += is_taken(s->rule, p) ? arriving : 0;
 }
 
 bool lockmodel_solve(const struct lock_times *t, enum lock_rule rule, unsigned threads,
                      struct lock_load *out) {
-  struct solution s = {.times = t, .rule = rule, .threads = threads};
-  s.chain.states = ((size_t)threads + 1) * PHASES;
-  s.chain.rates = calloc(s.chain.states * WIDTH, sizeof *s.chain.rates);
-  s.chain.share = calloc(s.chain.states, sizeof *s.chain.share);
-  bool ok = s.chain.rates && s.chain.share;
+  struct model m = {.times = t, .rule = rule, .threads = threads, .most_coming = 1};
+  if (rule == LOCK_BARGING && threads > 2)
+    m.most_coming = threads - 1 < MOST_COMING ? threads - 1 : MOST_COMING;
+  /* Neighbours: one more asleep, or one less asleep and one more coming. */
+  size_t phases = phases_of(&m);
+  bool ok = chain_start(&m.chain, (threads + (size_t)1) * phases, phases + WORDS);
   if (ok) {
-    each_place(rule, threads, fill, &s);
-    solve_chain(&s.chain);
-    each_place(rule, threads, sum, &s);
+    each_place(&m, add_rates);
+    chain_solve(&m.chain);
+    each_place(&m, add_shares);
     /* Waits by Little's law; collisions as arrivals see the chain. */
-    out->rate = s.held / t->service;
-    out->wait = s.waiting / out->rate;
-    out->collisions = s.wanting > 0 ? s.colliding / s.wanting : 0;
+    out->rate = m.held / t->service;
+    out->wait = m.waiting / out->rate;
+    out->collisions = m.wanting > 0 ? m.colliding / m.wanting : 0;
   }
-  free(s.chain.rates);
-  free(s.chain.share);
+  chain_free(&m.chain);
   return ok;
 }
 

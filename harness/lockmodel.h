@@ -56,8 +56,8 @@ struct lock_load {
 };
 
 /*
- * Solves the chain; time and memory grow with `threads` alone (some 50 ns and 300 bytes each).
- * false without memory.
+ * Solves the chain. Time and memory grow with `threads`: some 20 us and 14 KiB each under barging,
+ * a tenth in order. false without memory.
  */
 bool lockmodel_solve(const struct lock_times *t, enum lock_rule rule, unsigned threads,
                      struct lock_load *out);
