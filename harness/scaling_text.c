@@ -195,8 +195,9 @@ static bool show_pairs(const struct scaling *s, FILE *out) {
                      "  below 0: two threads do more than twice the work of one\n", out);
 }
 
-/* Curves that are refused, a line for each reason. */
-static void show_refused(const struct scaling *s, FILE *out) {
+/* Curves that are refused, a line for each reason. Returns whether there were any. */
+static bool show_refused(const struct scaling *s, FILE *out) {
+  bool any = false;
   for (size_t i = 0; i < s->count; i++) {
     const char *why = s->curves[i].fitted ? NULL : s->curves[i].why;
     bool seen = false;
@@ -208,11 +209,13 @@ static void show_refused(const struct scaling *s, FILE *out) {
     }
     if (why && !seen)
       fprintf(out, "  no fit of the law for %zu of %zu curves: %s\n", same, s->count, why);
+    any |= why != NULL;
   }
+  return any;
 }
 
 /* CPU that others took looks like contention to every model. */
-static void show_disturbed(const struct scaling *s, FILE *out) {
+static bool show_disturbed(const struct scaling *s, FILE *out) {
   const struct rundata *d = s->data;
   size_t disturbed = 0, samples = 0;
   for (size_t i = 0; i < d->cell_count; i++) {
@@ -228,11 +231,11 @@ static void show_disturbed(const struct scaling *s, FILE *out) {
             "  %zu of %zu samples on cores had to share their CPUs or were throttled: models take "
             "that for\n  contention; measure on a quiet machine\n",
             disturbed, samples);
+  return disturbed > 0;
 }
 
 static void show_why(const struct scaling *s, FILE *out) {
-  bool pairs = false, unsure = false;
-  show_refused(s, out);
+  bool pairs = false, unsure = false, any = show_refused(s, out);
   for (size_t i = 0; i < s->count; i++) {
     pairs |= !s->curves[i].fitted && s->curves[i].has_pair;
     unsure |= s->curves[i].has_pair && s->curves[i].draw_count == 0;
@@ -245,8 +248,9 @@ static void show_why(const struct scaling *s, FILE *out) {
   if (unsure)
     fprintf(out, "  [?]: no interval and no forecast of fewer than %d rounds\n",
             SCALING_MIN_ROUNDS);
-  show_disturbed(s, out);
-  fputc('\n', out);
+  any |= show_disturbed(s, out);
+  if (any || unsure)
+    fputc('\n', out);
 }
 
 /* --- Locks. */
@@ -478,15 +482,19 @@ static bool print_forecasts(const struct scaling *s, unsigned threads, struct ra
   static const char *const heads[] = {"", "ops/s", "speed-up over one", "from", "", NULL};
   char title[120];
   struct table t;
+  bool pairs = false;
   table_start(&t, heads);
   for (size_t i = 0; i < n; i++) {
+    pairs |= list[i].forecast.model == SCALING_PAIR;
     table_row(&t, s, list[i].curve);
     add_forecast(&t, list[i].curve, threads, &list[i].forecast);
   }
   snprintf(title, sizeof title, "forecast: %u threads on %u cores", threads, threads);
   if (!table_print(&t, title,
-                   "  What is not the lock's is taken as serial at one end and as paid by every\n"
-                   "  pair of threads at the other. scales: at least 0.8 of one core's rate each\n",
+                   pairs ? "  scales: at least 0.8 of one core's rate each. What is not the lock's "
+                           "is taken as\n  serial at one end and as paid by every pair of threads "
+                           "at the other\n"
+                         : "  scales: at least 0.8 of one core's rate each\n",
                    out))
     return false;
   if (n > 0)
