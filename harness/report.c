@@ -294,10 +294,11 @@ static void print_files(const struct report *r, bool plots) {
   const char *folder = r->data.folder;
   printf("files in %s\n"
          "  comparison.txt   the tables above\n"
-         "%s"
+         "%s%s"
          "  samples.txt      %u threads, for poolcmp or benchstat; sweep.txt: the other counts\n"
          "  detail.txt       every unit; run.json: plan, machine, failures\n",
-         folder, report_has_memory(r) ? "  memory.txt       what memory stays, by phase\n" : "",
+         folder, r->facts.preset ? "  published.txt    the same beside the published tables\n" : "",
+         report_has_memory(r) ? "  memory.txt       what memory stays, by phase\n" : "",
          r->data.headline);
   if (plots)
     puts("  plots/           pictures as SVG and PNG, and the data they were drawn from");
