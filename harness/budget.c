@@ -89,8 +89,11 @@ static struct pool_stats subtract(const struct pool_stats *start, const struct p
 static double heap_ns(const struct heap_counts *start, const struct heap_counts *end) {
   double calls = more(start->timed_calls, end->timed_calls);
   double slow = more(start->long_calls, end->long_calls);
+  double empties = more(start->empty_calls, end->empty_calls);
+  double empty = empties > 0 ? more(start->empty_ns, end->empty_ns) / empties : 0;
   bool own = slow >= LONG_SHARE * (calls + slow);
-  return more(start->timed_ns, end->timed_ns) + (own ? more(start->long_ns, end->long_ns) : 0);
+  return fmax(0, more(start->timed_ns, end->timed_ns) - empty * calls) +
+         (own ? more(start->long_ns, end->long_ns) : 0);
 }
 
 /* Splits the CPU time and the time off it. Shares are estimates and claim no more than there is. */

@@ -17,6 +17,10 @@ const char *budget_name(enum budget_state state, bool by_cpu) {
   return by_cpu && state == BUDGET_SLEEP ? "CPUs idle or others'" : names[state];
 }
 
+bool budget_is_by_cpu(enum budget_state state) {
+  return state <= BUDGET_SCAN ? state != BUDGET_LOCKED : state == BUDGET_SLEEP;
+}
+
 static bool same_sample(const struct sample_origin *a, const struct sample_origin *b) {
   return a->run == b->run && a->round == b->round && a->seq == b->seq;
 }
@@ -63,17 +67,16 @@ void budgets_free(struct budget_set *b) {
 }
 
 void budgets_by_cpu(struct budget_set *b, unsigned cpus) {
-  static const enum budget_state on_cpu[] = {BUDGET_WORK, BUDGET_HEAP, BUDGET_SPIN, BUDGET_CAS,
-                                             BUDGET_SCAN};
   double factor = (double)b->threads / (b->threads < cpus ? b->threads : cpus);
   for (size_t i = 0; i < b->n; i++) {
     struct budget_sample *s = &b->samples[i], old = *s;
     memset(s->state, 0, sizeof s->state);
     s->state[BUDGET_SLEEP] = s->total;
-    for (size_t k = 0; k < sizeof on_cpu / sizeof on_cpu[0]; k++) {
-      s->state[on_cpu[k]] = factor * old.state[on_cpu[k]];
-      s->state[BUDGET_SLEEP] -= s->state[on_cpu[k]];
-    }
+    for (int k = 0; k < BUDGET_SLEEP; k++)
+      if (budget_is_by_cpu((enum budget_state)k)) {
+        s->state[k] = factor * old.state[k];
+        s->state[BUDGET_SLEEP] -= s->state[k];
+      }
   }
 }
 

@@ -44,6 +44,9 @@ bool budgets_pair(const struct budget_set *a, const struct budget_set *b, struct
  */
 void budgets_by_cpu(struct budget_set *b, unsigned cpus);
 
+/* Is this one of the states that budgets_by_cpu leaves? */
+bool budget_is_by_cpu(enum budget_state state);
+
 /* How states are named for people; by_cpu: after budgets_by_cpu. */
 const char *budget_name(enum budget_state state, bool by_cpu);
 

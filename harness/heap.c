@@ -26,7 +26,8 @@ struct counters {
   uint64_t fail_at, time_alloc_at; /* alloc_event is the lesser of the two */
   const struct span_clock *clock;  /* NULL: no call is timed */
   struct span_gap alloc_gap, free_gap;
-  _Atomic uint64_t timed_ns, timed_calls, long_ns, long_calls;
+  uint64_t alloc_carried, free_carried; /* calls that the next timed one stands for as well */
+  _Atomic uint64_t timed_ns, timed_calls, long_ns, long_calls, empty_ns, empty_calls;
   bool visible;
   struct counters *next, *previous; /* under list.lock */
 };
@@ -64,6 +65,8 @@ static void add_counts(struct heap_counts *sum, const struct counters *c) {
   sum->timed_calls += atomic_load_explicit(&c->timed_calls, memory_order_relaxed);
   sum->long_ns += atomic_load_explicit(&c->long_ns, memory_order_relaxed);
   sum->long_calls += atomic_load_explicit(&c->long_calls, memory_order_relaxed);
+  sum->empty_ns += atomic_load_explicit(&c->empty_ns, memory_order_relaxed);
+  sum->empty_calls += atomic_load_explicit(&c->empty_calls, memory_order_relaxed);
 }
 
 static void fold_at_exit(void *counters) {
@@ -88,6 +91,8 @@ void heap_thread_begin(void) {
   atomic_store_explicit(&self.timed_calls, 0, memory_order_relaxed);
   atomic_store_explicit(&self.long_ns, 0, memory_order_relaxed);
   atomic_store_explicit(&self.long_calls, 0, memory_order_relaxed);
+  atomic_store_explicit(&self.empty_ns, 0, memory_order_relaxed);
+  atomic_store_explicit(&self.empty_calls, 0, memory_order_relaxed);
   atomic_store_explicit(&self.allocs, 0, memory_order_relaxed);
   atomic_store_explicit(&self.alloc_bytes, 0, memory_order_relaxed);
   atomic_store_explicit(&self.frees, 0, memory_order_relaxed);
@@ -153,14 +158,80 @@ static void *get_zeroed(size_t size, size_t align) {
   return calloc(1, size > 0 ? size : 1);
 }
 
-static void count_span(uint64_t begin, uint64_t end, uint64_t weight) {
-  uint64_t ns;
-  span_ns(self.clock, begin, end, &ns);
-  bool is_long = ns > HEAP_LONG_NS;
-  if (ns > 4 * SPAN_LIMIT_NS)
+/*
+ * What empty spans call. They are called once before each span, too, since the allocator's code is
+ * warm then and theirs would not be. Not optimised away: __asm__ might do anything.
+ */
+#define NOTHING __attribute__((noinline))
+NOTHING static void *get_nothing(size_t size, size_t align) {
+  (void)size, (void)align;
+  __asm__ volatile("");
+  return NULL;
+}
+
+NOTHING static void *malloc_nothing(size_t size) {
+  (void)size;
+  __asm__ volatile("");
+  return NULL;
+}
+
+NOTHING static void free_nothing(void *p) {
+  (void)p;
+  __asm__ volatile("");
+}
+
+/*
+ * Every other event, by chance, times no call at all: on the same code, as cold and as badly
+ * predicted after hundreds of plain calls, so that its mean is what a span costs here. Then the
+ * next one stands for the calls of both.
+ */
+struct event {
+  bool empty;
+  uint64_t weight;
+};
+
+static struct event begin_event(struct span_gap *gap, uint64_t *carried) {
+  struct event e = {.empty = gap->random >> 31, .weight = gap->weight + *carried};
+  *carried = e.empty ? e.weight : 0;
+  return e;
+}
+
+static void count_span(const struct event *e, uint64_t begin, uint64_t end) {
+  uint64_t ns = span_to_ns(self.clock, end - begin);
+  if (e->empty && ns <= HEAP_LONG_NS) {
+    add(&self.empty_ns, ns);
+    add(&self.empty_calls, 1);
+  }
+  if (e->empty || ns > 4 * SPAN_LIMIT_NS)
     return;
-  add(is_long ? &self.long_ns : &self.timed_ns, ns * weight);
-  add(is_long ? &self.long_calls : &self.timed_calls, weight);
+  bool is_long = ns > HEAP_LONG_NS;
+  add(is_long ? &self.long_ns : &self.timed_ns, ns * e->weight);
+  add(is_long ? &self.long_calls : &self.timed_calls, e->weight);
+}
+
+/*
+ * malloc itself behind the pointer, not get_plain: that copy of it is never called otherwise, and
+ * fetching its cold line would cost as much as the allocation.
+ */
+static void *time_alloc(const struct event *e, size_t size, size_t align,
+                        void *(*get)(size_t, size_t)) {
+  void *p;
+  uint64_t begin, end;
+  if (get == get_plain) {
+    void *(*call)(size_t) = e->empty ? malloc_nothing : malloc;
+    malloc_nothing(size);
+    begin = span_begin();
+    p = call(size);
+    end = span_end();
+  } else {
+    void *(*call)(size_t, size_t) = e->empty ? get_nothing : get;
+    get_nothing(size, align);
+    begin = span_begin();
+    p = call(size, align);
+    end = span_end();
+  }
+  count_span(e, begin, end);
+  return p ? p : get(size, align);
 }
 
 static void plan_alloc_event(void) {
@@ -176,23 +247,27 @@ __attribute__((noinline)) static void *alloc_event(size_t size, size_t align,
     plan_alloc_event();
     return NULL;
   }
-  uint64_t begin = span_begin();
-  void *p = get(size, align);
-  uint64_t end = span_end();
-  if (timed) {
-    count_span(begin, end, self.alloc_gap.weight);
-    span_gap_draw(&self.alloc_gap);
-    /* A failed allocation is not counted, so the next event must lie beyond the next one. */
-    self.time_alloc_at = allocs + self.alloc_gap.weight;
-    plan_alloc_event();
-  }
+  if (!timed)
+    return counted(get(size, align), size);
+  struct event e = begin_event(&self.alloc_gap, &self.alloc_carried);
+  void *p = time_alloc(&e, size, align, get);
+  span_gap_draw(&self.alloc_gap);
+  /* A failed allocation is not counted, so the next event must lie beyond the next one. */
+  self.time_alloc_at = allocs + self.alloc_gap.weight;
+  plan_alloc_event();
   return counted(p, size);
 }
 
 __attribute__((noinline)) static void free_event(void *p) {
+  struct event e = begin_event(&self.free_gap, &self.free_carried);
+  void (*call)(void *) = e.empty ? free_nothing : free;
+  free_nothing(p);
   uint64_t begin = span_begin();
-  free(p);
-  count_span(begin, span_end(), self.free_gap.weight);
+  call(p);
+  uint64_t end = span_end();
+  count_span(&e, begin, end);
+  if (e.empty)
+    free(p);
   span_gap_draw(&self.free_gap);
   self.free_event += self.free_gap.weight;
 }
@@ -232,6 +307,7 @@ void heap_free(void *p, size_t size) {
 void heap_time_calls(const struct span_clock *clock) {
   self.clock = clock;
   self.time_alloc_at = self.free_event = NEVER;
+  self.alloc_carried = self.free_carried = 0;
   if (clock) {
     /* Seeds by place: threads in step do not time the same calls. */
     uint32_t seed = (uint32_t)(((uintptr_t)&self * UINT64_C(0x9e3779b97f4a7c15)) >> 32) | 1;

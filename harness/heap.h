@@ -43,10 +43,11 @@ bool heap_release(void);
 
 struct heap_counts {
   uint64_t allocs, alloc_bytes;
-  uint64_t frees, freed_bytes;  /* live bytes = alloc_bytes - freed_bytes, over all threads */
-  uint64_t timed_ns;            /* inside the allocator: a sample of calls, scaled up */
-  uint64_t timed_calls;         /* calls that the sample stands for */
-  uint64_t long_ns, long_calls; /* the same of those beyond HEAP_LONG_NS, which are not above */
+  uint64_t frees, freed_bytes;    /* live bytes = alloc_bytes - freed_bytes, over all threads */
+  uint64_t timed_ns;              /* inside the allocator: a sample of calls, scaled up */
+  uint64_t timed_calls;           /* calls that the sample stands for */
+  uint64_t long_ns, long_calls;   /* the same of those beyond HEAP_LONG_NS, which are not above */
+  uint64_t empty_ns, empty_calls; /* spans around nothing, taken in between: not yet subtracted */
 };
 
 /* The sum over all threads, past and present; callable at any time from any thread. */

@@ -2,6 +2,7 @@
  * The plots of a report: data files from the comparer's statistics, pictures by gnuplot from the
  * scripts in plots/. See report.h; what the columns mean stands in the scripts.
  */
+#include "harness/budgets.h"
 #include "harness/gnuplot.h"
 #include "harness/report.h"
 #include "harness/sample.h"
@@ -34,13 +35,18 @@ static bool finish(FILE *f, const char *name, struct error *e) {
   return ok || error_errno(e, EXIT_INPUT, "writing plots/%s", name);
 }
 
-/* The notes that plots/common.gp reads. */
-static void write_notes(const struct report *r, FILE *f) {
+/* The notes that plots/common.gp reads, but for the series. */
+static void write_heads(const struct report *r, FILE *f) {
   char caption[400];
   report_caption(r, caption, sizeof caption);
   fprintf(f, "# cpus\t%.0f\n# threads\t%u\n# confidence\t%.0f\n", r->facts.cpus, r->data.headline,
           100 * r->verdicts.confidence);
   fprintf(f, "# caption\t%s\n# base\t%s\n", caption, r->data.columns.names[0]);
+}
+
+/* All of them; the series are the strategies. */
+static void write_notes(const struct report *r, FILE *f) {
+  write_heads(r, f);
   for (size_t i = 0; i < r->data.columns.count; i++)
     fprintf(f, "# series\t%s\n", r->data.columns.names[i]);
 }
@@ -216,6 +222,58 @@ static bool write_memory(const struct report *r, struct error *e) {
   return finish(f, "memory.tsv", e);
 }
 
+/* The states of one cell, as bars are stacked; by CPU time where threads share CPUs. */
+static bool write_states(const struct report *r, const struct rundata_cell *c, double base,
+                         FILE *f) {
+  struct budget_set set;
+  struct budget_sample center;
+  unsigned cpus = (unsigned)r->facts.cpus;
+  bool by_cpu = cpus > 0 && c->threads > cpus;
+  if (!budgets_load(&set, &r->data, c))
+    return false;
+  if (by_cpu)
+    budgets_by_cpu(&set, cpus);
+  bool ok = set.n == 0 || budgets_center(&set, &center);
+  for (int k = 0; ok && set.n > 0 && k < BUDGET_STATES; k++)
+    if (center.state[k] > 0)
+      fprintf(f, "%s\t%s\t%s\t%.9g\t%.9g\n", r->data.rows.names[c->row],
+              r->data.columns.names[c->column], budget_name((enum budget_state)k, by_cpu),
+              center.state[k], 100 * center.state[k] / base);
+  budgets_free(&set);
+  return ok;
+}
+
+/* *bars: there is something to draw. */
+static bool write_budgets(const struct report *r, bool *bars, struct error *e) {
+  const struct rundata *d = &r->data;
+  FILE *f = create(r, "budget.tsv", e);
+  bool by_cpu = r->facts.cpus > 0 && d->headline > r->facts.cpus;
+  if (!f)
+    return false;
+  fputs("# States of threads (docs/contention.md), means over the middle half of the rounds.\n", f);
+  write_heads(r, f);
+  for (int k = 0; k < BUDGET_STATES; k++)
+    if (!by_cpu || budget_is_by_cpu((enum budget_state)k))
+      fprintf(f, "# series\t%s\n", budget_name((enum budget_state)k, by_cpu));
+  fputs("# columns\tcase\tstrategy\tstate\tns\tpercent\n", f);
+  *bars = false;
+  bool ok = true;
+  for (size_t row = 0; row < d->rows.count; row++) {
+    struct budget_set base;
+    struct budget_sample center;
+    if (!budgets_load(&base, d, rundata_headline(d, row, 0)))
+      ok = false;
+    bool has = ok && base.n > 0 && budgets_center(&base, &center);
+    for (size_t column = 0; has && ok && column < d->columns.count; column++) {
+      const struct rundata_cell *c = rundata_headline(d, row, column);
+      ok = !c || write_states(r, c, center.total, f);
+      *bars = true;
+    }
+    budgets_free(&base);
+  }
+  return finish(f, "budget.tsv", e) && (ok || error_set(e, EXIT_INPUT, "out of memory"));
+}
+
 /* --- Pictures. */
 
 /* Where the scripts are. A checkout gets the link plots/latest, an installed folder does not. */
@@ -303,8 +361,9 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return error_errno(e, EXIT_INPUT, "%s", folder);
   bool memory = report_has_memory(r);
-  if (!write_curves(r, e) || !write_deltas(r, e) || !write_latency(r, e) ||
-      (memory && !write_memory(r, e)))
+  bool bars = false;
+  if (!write_curves(r, e) || !write_deltas(r, e) || !write_budgets(r, &bars, e) ||
+      !write_latency(r, e) || (memory && !write_memory(r, e)))
     return false;
   if (!find_scripts(&scripts)) {
     fprintf(say, "no plots: the scripts in plots/ are not beside this program; POOLBENCH_PLOTS "
@@ -319,6 +378,7 @@ bool report_plots(const struct report *r, FILE *say, struct error *e) {
       {"throughput", "curves.tsv", "every case has one thread count, so no curve", curves > 0},
       {"time", "curves.tsv", "the same", curves > 0},
       {"delta", "delta.tsv", "nothing to compare", r->verdicts.counts[VERDICT_NS] > 0},
+      {"budget", "budget.tsv", NULL, bars},
       {"latency", "latency.tsv", "no op was timed by itself", report_has_latency(r)},
       {"memory", "memory.tsv", NULL, memory},
   };

@@ -39,7 +39,7 @@ static void set_up(struct fixture *f) {
                    .delay_end_ns = 150,
                    .has_delay = true}},
       .heap_start = {.timed_ns = 1000, .timed_calls = 100},
-      .heap_end = {.timed_ns = 1400, .timed_calls = 120},
+      .heap_end = {.timed_ns = 1440, .timed_calls = 120, .empty_ns = 6, .empty_calls = 3},
       .pool_start = {.lock_wait_ns = 7},
       .pool_end = {.lock_wait_ns = 407, .release_ns = 5, .cas_ns = 30, .scan_ns = 20},
       .prices = {.timed = true, .span_error_ns = 0.5, .clock_read_ns = 10, .fault_ns = 25},
@@ -109,7 +109,7 @@ static void too_much_claimed_shows(void **state) {
   struct fixture f;
   struct budget b;
   set_up(&f);
-  f.heap_end.timed_ns = 1000 + 1500;
+  f.heap_end.timed_ns = 1000 + 1500 + 40; /* 20 calls, 2 ns of each the span itself */
   assert_true(budget_make(&f.readings, &b));
   near(b.state[BUDGET_WORK], 0);
   near(b.state[BUDGET_SPIN], 0);
@@ -123,6 +123,8 @@ static void rare_long_calls_were_interrupted(void **state) {
   struct fixture f;
   struct budget b;
   set_up(&f);
+  f.heap_end.empty_calls = 0;
+  f.heap_end.timed_ns = 1400;
   f.heap_end.timed_calls = 100 + 999;
   f.heap_end.long_calls = 1;
   f.heap_end.long_ns = 300;
