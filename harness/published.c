@@ -72,6 +72,7 @@ static const struct published all[] = {
                 "OldRequest-8                          55.0 ± 0%      52.0 ± 0%   -5.45%  (p=0.008 "
                 "n=5+5)\n"}},
     {.preset = "diderot-maps",
+     .why_until_trimmed = true,
      .layout = PUBLISHED_TEXT,
      .cpus = 8,
      .tables = {"                      │     old      │                 new                 │\n"

@@ -21,6 +21,7 @@ struct published {
   const char *tables[PUBLISHED_UNITS]; /* ns/op, B/op, allocs/op; lines end with newlines */
   /* Known differences that keep a table of counts from being reproduced exactly; NULL: none. */
   const char *why[PUBLISHED_UNITS];
+  bool why_until_trimmed; /* they hold for runs without --trim only */
 };
 
 /* NULL for a preset without published tables. */

@@ -268,7 +268,8 @@ static bool write_line(const struct report *r, const struct published *p, int un
   say_counts(&t, out);
   if (unit == VERDICT_NS && t.measured > 0)
     why_times(r, p, column, &t, out);
-  else if (t.measured > 0 && !all_reproduced(&t) && p->why[unit])
+  else if (t.measured > 0 && !all_reproduced(&t) && p->why[unit] &&
+           !(p->why_until_trimmed && rundata_fact_text(&r->data, "plan.trim")))
     fprintf(out, "; %s", p->why[unit]);
   fprintf(out, "%s\n\n", impossible);
   free(impossible);

@@ -431,6 +431,28 @@ static void what_reproduces_whole_is_said_so(void **state) {
   free(text);
 }
 
+/* The reason that a collector empties the pool is none where --trim does. */
+static void reasons_depend_on_the_run(void **state) {
+  (void)state;
+  static const char *const plans[] = {"{\"trim\": null}", "{\"trim\": \"10ms\"}"};
+  FILE *f = create("detail.txt");
+  write_timers(f, "Handlers/___10_subs", 100, 100, 10, 10);
+  fclose(f);
+  for (int trimmed = 0; trimmed <= 1; trimmed++) {
+    char json[300];
+    snprintf(json, sizeof json,
+             "{\"binding\": {\"cpus\": 8}, \"plan\": %s, \"preset\": {\"name\": "
+             "\"diderot-maps\", \"new\": {\"strategy\": \"sync-pool\"}}}",
+             plans[trimmed]);
+    scratch_write("run.json", json);
+    char *text = preset_said(300);
+    holds(text,
+          "=> B/op does not reproduce: of 1 published change, 0 the same way here, 1 none (~)");
+    assert_true((strstr(text, "empties the pool") == NULL) == trimmed);
+    free(text);
+  }
+}
+
 static void published_tables_stand_beside_where_there_is_room(void **state) {
   (void)state;
   FILE *f = create("detail.txt");
@@ -466,6 +488,7 @@ int main(void) {
       cmocka_unit_test(the_tables_are_whole),
       FOLDER(lines_say_what_reproduces_and_why),
       FOLDER(what_reproduces_whole_is_said_so),
+      FOLDER(reasons_depend_on_the_run),
       FOLDER(published_tables_stand_beside_where_there_is_room),
   };
   return cmocka_run_group_tests_name("report_memory", tests, NULL, NULL);
