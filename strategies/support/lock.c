@@ -77,6 +77,8 @@ static void wait_and_split(struct lock *lock, struct lock_hold *hold,
   atomic_fetch_add_explicit(&lock->watchers, 1, memory_order_relaxed);
   wait_for(lock, hold);
   uint64_t end = span_end();
+  if (lock->type >= LOCK_TICKET)
+    ANNOTATE_ACQUIRE(lock); /* `released` is read before lock_acquire says so */
   atomic_fetch_sub_explicit(&lock->watchers, 1, memory_order_relaxed);
   /* A release before the wait began left the lock free: all of this is the way in. */
   uint64_t released = lock->released > begin ? lock->released : begin;
