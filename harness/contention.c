@@ -251,7 +251,11 @@ static bool judge(struct contention *c, const struct scene *s, size_t row, size_
     return false;
   if (doubtful(c, s))
     return true;
-  if (c->low < CONTENTION_SCALES_AT && c->high >= CONTENTION_SCALES_AT)
+  if (!isfinite(c->high))
+    say(c, CONTENTION_UNKNOWN,
+        "not decided: too few rounds at one thread or here for a 95 %% interval, six are the "
+        "least");
+  else if (c->low < CONTENTION_SCALES_AT && c->high >= CONTENTION_SCALES_AT)
     say(c, CONTENTION_UNKNOWN,
         "not decided: its efficiency lies between %.2f and %.2f, and %.2f is called scaling; more "
         "rounds would decide it",

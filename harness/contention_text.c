@@ -222,17 +222,44 @@ static bool print_run(const struct contention_options *o, const struct rundata *
                               "older run, --no-states, or a kernel without schedstat)");
 }
 
+static bool judged(const struct report *r, size_t row, size_t column, struct contention *c) {
+  const struct rundata_cell *cell = rundata_headline(&r->data, row, column);
+  return cell && cell->threads > 1 &&
+         contention_judge(c, &r->data, row, column, cell->threads, (unsigned)r->facts.cpus) &&
+         isfinite(c->efficiency);
+}
+
+/* How many strategies of a case have this very sentence, and how many of them come before `at`. */
+static size_t alike(const struct report *r, size_t row, size_t at, const char *text,
+                    size_t *before) {
+  size_t count = 0;
+  *before = 0;
+  for (size_t column = 0; column < r->data.columns.count; column++) {
+    struct contention c;
+    if (!judged(r, row, column, &c) || strcmp(c.text, text) != 0)
+      continue;
+    *before += column < at;
+    count++;
+  }
+  return count;
+}
+
+/* A line a strategy and case; strategies of which the same is to be said share one. */
 void report_verdicts(const struct report *r, const char *tick, const char *bullet, FILE *out) {
   const struct rundata *d = &r->data;
   for (size_t row = 0; row < d->rows.count; row++)
     for (size_t column = 0; column < d->columns.count; column++) {
       struct contention c;
-      const struct rundata_cell *cell = rundata_headline(d, row, column);
-      if (cell && cell->threads > 1 &&
-          contention_judge(&c, d, row, column, cell->threads, (unsigned)r->facts.cpus) &&
-          isfinite(c.efficiency))
-        fprintf(out, "%s%s%s%s %s: %s.\n", bullet, tick, d->columns.names[column], tick,
-                d->rows.names[row], c.text);
+      size_t before;
+      if (!judged(r, row, column, &c))
+        continue;
+      size_t count = alike(r, row, column, c.text, &before);
+      if (before > 0)
+        continue;
+      fprintf(out, "%s%s%s%s", bullet, tick, d->columns.names[column], tick);
+      if (count > 1)
+        fprintf(out, " and %zu more", count - 1);
+      fprintf(out, " %s: %s.\n", d->rows.names[row], c.text);
     }
 }
 

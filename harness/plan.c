@@ -209,7 +209,7 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
   p->rounds_are_ours = all && !o->rounds && !o->quick;
   p->hurried = all || o->quick;
   p->window = o->window_ns ? o->window_ns : (o->quick ? 80 : 200) * MS;
-  p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 34 : all ? 560 : 260) * SECOND;
+  p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 34 : all ? 560 : 280) * SECOND;
   p->seed = o->seed;
   p->trim = o->trim;
   p->trim_ns = o->trim_ns;

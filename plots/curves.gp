@@ -110,7 +110,8 @@ do for [p = 1:panel_count] {
   unset label 11
   if (cpus > 0 && most > cpus) {
     set object 1 rectangle from max(edge, x_low), graph 0 to x_high, graph 1 fc rgb shade fs solid noborder behind
-    set label 11 "oversubscribed" at x_high, graph 0 right offset -0.4, 0.7 \
+    # At the top left of the shade: a collapsed line runs along the bottom, the bars stand right.
+    set label 11 "oversubscribed" at max(edge, x_low), graph 1 left offset 0.4, -0.7 \
       font font(11) textcolor rgb grey back
   }
 
