@@ -138,25 +138,25 @@ static bool too_slow(const struct plan *p, unsigned round, uint64_t spent) {
   return done && (double)spent * (1 + (double)left / (double)done) > (double)p->budget;
 }
 
-static unsigned at_least(unsigned value, unsigned least) {
-  return value > least ? value : least;
+/* Gives up rounds one by one, down to `least`, until the rest fits at the pace so far. */
+static bool shorten(struct plan *p, bool headline, unsigned least, unsigned round, uint64_t spent) {
+  unsigned *rounds = headline ? &p->rounds : &p->sweep_rounds, before = *rounds;
+  unsigned floor = round > least ? round : least;
+  while (*rounds > floor && too_slow(p, round, spent))
+    plan_limit_rounds(p, headline, *rounds - 1);
+  return *rounds < before;
 }
 
+/* The pace of the first rounds is a guess, and waiting loses nothing: four are done anyway. */
 void plan_shorten(struct plan *p, unsigned round, uint64_t spent) {
-  unsigned most = at_least(round, PLAN_FEWEST_ROUNDS), before = p->rounds;
-  if (p->sweep_is_ours && p->sweep_rounds > most && too_slow(p, round, spent)) {
-    plan_limit_rounds(p, false, most);
-    plan_note(p, "sweep ended after %u rounds: samples took longer than planned", most);
-  }
-  if (p->quick && p->rounds > most && too_slow(p, round, spent)) {
-    plan_limit_rounds(p, true, most);
-    plan_note(p, "quick: ended after %u rounds: samples took longer than planned", most);
-  }
-  while (p->rounds_are_ours && p->rounds > at_least(round, PLAN_FEWEST_OF_ALL) &&
-         too_slow(p, round, spent))
-    plan_limit_rounds(p, true, p->rounds - 1);
-  if (!p->quick && p->rounds < before)
-    plan_note(p, "%u rounds instead of %u: samples took longer than planned", p->rounds, before);
+  if (round < PLAN_FEWEST_ROUNDS)
+    return;
+  if (p->sweep_is_ours && shorten(p, false, PLAN_FEWEST_ROUNDS, round, spent))
+    plan_note(p, "sweep of %u rounds: samples took longer than planned", p->sweep_rounds);
+  if (p->quick && shorten(p, true, PLAN_FEWEST_ROUNDS, round, spent))
+    plan_note(p, "quick: %u rounds: samples took longer than planned", p->rounds);
+  else if (p->rounds_are_ours && shorten(p, true, PLAN_FEWEST_OF_ALL, round, spent))
+    plan_note(p, "%u rounds: samples took longer than planned", p->rounds);
 }
 
 /*
