@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,11 +131,19 @@ static double of_loss(const struct scene *s, double part) {
   return 100 * part / loss;
 }
 
+/* "64.4 us", "1.56 ms". */
+static const char *duration(double ns, char text[24]) {
+  bool long_one = ns >= 999500;
+  snprintf(text, 24, "%.3g %s", ns / (long_one ? 1e6 : 1e3), long_one ? "ms" : "us");
+  return text;
+}
+
 /*
  * Asymptotic bounds of a closed system with one server (Denning and Buzen 1978): with S held and
  * Z not, N* = (Z + S) / S threads keep the lock busy.
  */
 static void say_lock(struct contention *c, const struct scene *s, double part) {
+  char holds[24], thinks[24];
   double held = median_or(s->d, s->cell, "lockhold-ns/op", NAN);
   double think = s->one.available - median_or(s->d, s->one_cell, "lockhold-ns/op", 0);
   say(c, CONTENTION_LOCK,
@@ -143,9 +152,8 @@ static void say_lock(struct contention *c, const struct scene *s, double part) {
       of_loss(s, part));
   if (isfinite(held) && held > 0 && think > 0)
     add(c,
-        "; an op holds it for %.3g us and does without it for %.3g us, so N* = %.1f threads "
-        "keep it busy",
-        held / 1000, think / 1000, (think + held) / held);
+        "; an op holds it for %s and does without it for %s, so N* = %.1f threads keep it busy",
+        duration(held, holds), duration(think, thinks), (think + held) / held);
 }
 
 static void say_heap(struct contention *c, const struct scene *s, double part) {
