@@ -191,7 +191,11 @@ static bool open_file(const char *folder, const char *name, enum presence presen
   *fd = open(path, O_RDONLY | O_CLOEXEC);
   if (*fd >= 0 || (presence == MAY_BE_MISSING && errno == ENOENT))
     return true;
-  return error_errno(e, EXIT_INPUT, "%s", path);
+  if (errno == ENOENT && access(folder, F_OK) == 0)
+    return error_set(e, EXIT_INPUT,
+                     "%s: has no %s, so it is not the folder of a run with a whole round", folder,
+                     name);
+  return error_errno(e, EXIT_INPUT, "%s", errno == ENOENT ? folder : path);
 }
 
 /*

@@ -24,8 +24,7 @@ const char *option_text(const struct strategy *s, const struct pool_config *conf
 
 static bool refuse(const struct strategy *s, const struct pool_config *config, const char *key,
                    const char *value) {
-  snprintf(config->why, config->why_size, "%s:%s=%s: give %s", s->name, key, value,
-           find(s, key)->values);
+  snprintf(config->why, config->why_size, "%s=%s: give %s", key, value, find(s, key)->values);
   return false;
 }
 
