@@ -151,8 +151,7 @@ static void say_lock(struct contention *c, const struct scene *s, double part) {
       "idle behind it",
       of_loss(s, part));
   if (isfinite(held) && held > 0 && think > 0)
-    add(c,
-        "; an op holds it for %s and does without it for %s, so N* = %.1f threads keep it busy",
+    add(c, "; an op holds it for %s and does without it for %s, so N* = %.1f threads keep it busy",
         duration(held, holds), duration(think, thinks), (think + held) / held);
 }
 
