@@ -110,8 +110,9 @@ do for [p = 1:panel_count] {
   unset label 11
   if (cpus > 0 && most > cpus) {
     set object 1 rectangle from max(edge, x_low), graph 0 to x_high, graph 1 fc rgb shade fs solid noborder behind
-    # At the top left of the shade: a collapsed line runs along the bottom, the bars stand right.
-    set label 11 "oversubscribed" at max(edge, x_low), graph 1 left offset 0.4, -0.7 \
+    # Where a collapsed strategy is not: its throughput lies at the bottom, its time at the top.
+    set label 11 "oversubscribed" at max(edge, x_low), graph (logarithmic ? 0 : 1) left \
+      offset 0.4, (logarithmic ? 0.7 : -0.7) \
       font font(11) textcolor rgb grey back
   }
 
