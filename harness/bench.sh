@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The figures that poolbench must reach, measured and judged.
 #   harness/bench.sh [BUILD]      (make bench)
-#   PARTS="empty pair scaling compare accuracy latency share" ROUNDS=7: what to measure, how often
+#   PARTS="empty pair pools scaling compare accuracy latency share" ROUNDS=7: what, how often
+#   PARTS=states ROUNDS=201 STATES_CELLS="CASE:STRATEGY:THREADS ..." (make bench-states)
 # Drives `poolbench worker` itself, a process a sample, and one short `poolbench run`. Figures in
 # ns are the best of five processes; ratios are medians over interleaved rounds, so that drift
 # hits both sides. Only a machine with nothing else to do gives figures worth reading.
@@ -14,67 +15,18 @@ poolbench=$build/poolbench
 rounds=${ROUNDS:-7}
 best_of=5
 window=250000000
+states_window=${WINDOW:-60000000}
+states_cells=${STATES_CELLS:-Compare/Pod/structured:malloc:1 Compare/Pod/unstructured:malloc:1
+  Compare/Endpoints/structured:malloc:1 Compare/Pod/structured:pooled-freelists:1
+  Compare/Pod/structured:global-locked:2}
 libraries=${LIBRARIES:-/usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib /usr/local/lib}
 [[ -x $poolbench ]] || { echo "bench: no $poolbench; run make first" >&2; exit 2; }
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 missed=0
 
-# ---- samples ----
-
-# The CPUs this process may use, one a line.
-allowed_cpus() {
-  awk '/^Cpus_allowed_list:/ { n = split($2, parts, ",")
-    for (i = 1; i <= n; i++) { m = split(parts[i], ends, "-")
-      for (cpu = ends[1]; cpu <= ends[m]; cpu++) print cpu } }' /proc/self/status
-}
-mapfile -t cpus < <(allowed_cpus | head -n 2)
-
-switches=() # of the worker, for one measurement
-# measure FILE CASE STRATEGY THREADS [LIBRARY]: a sample on the first two CPUs; 1: it failed.
-measure() {
-  local file=$1 name=$2 strategy=$3 threads=$4 library=${5:-} map="" i
-  for ((i = 0; i < threads; i++)); do map+=${map:+,}${cpus[i % ${#cpus[@]}]}; done
-  LD_PRELOAD=$library "$poolbench" worker --case "$name" --strategy "$strategy" \
-    --threads "$threads" --cpu-map "$map" --window "$window" --limit 60000000000 \
-    --counters "" "${switches[@]}" --fd 3 3>"$file" 2>"$tmp/stderr"
-  if [[ $(tail -n 1 "$file") != end ]] || grep -q '^\(error\|bound\) ' "$file"; then
-    grep '^\(error\|bound\) ' "$file" >"$tmp/why" || cp "$tmp/stderr" "$tmp/why"
-    return 1
-  fi
-}
-
-# unit FILE NAME
-unit() { awk -v name="$2" '$1 == "unit" && $3 == name { print $2; exit }' "$1"; }
-
-# ns CASE STRATEGY THREADS [LIBRARY]: ns/op of one sample.
-ns() { measure "$tmp/sample" "$@" && unit "$tmp/sample" ns/op; }
-
-# best CASE STRATEGY THREADS: the least ns/op of five processes.
-best() {
-  local i
-  for ((i = 0; i < best_of; i++)); do ns "$@" || return 1; done | sort -g | head -n 1
-}
-
-median() { sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
-calc() { awk "BEGIN { printf \"%.4g\", $1 }"; }
-
-# ---- the table ----
-
-heading() { printf '\n%-62s %10s %12s\n' "$1" measured bar; }
-
-# row TEXT VALUE RELATION BAR [REMARK]: RELATION is <= or >=.
-row() {
-  local verdict=ok
-  if ! awk "BEGIN { exit !($2 $3 $4) }"; then verdict=MISSED missed=1; fi
-  printf '%-62s %10s %12s  %s%s\n' "$1" "$2" "$3 $4" "$verdict" "${5:+  ($5)}"
-}
-
-# not_measured TEXT: says why, from the last sample that failed.
-not_measured() {
-  printf '%-62s %10s %12s  MISSED  (%s)\n' "$1" - - "$(head -c 200 "$tmp/why" | head -n 1)"
-  missed=1
-}
+# shellcheck source=harness/bench-lib.sh
+. "${BASH_SOURCE%/*}/bench-lib.sh"
 
 # ---- figures ----
 
@@ -82,7 +34,7 @@ bench_empty() {
   local threads value
   heading "cost of the harness, ns a thread"
   for threads in 1 2; do
-    if value=$(best Selftest/empty malloc "$threads"); then
+    if value=$(best ns Selftest/empty malloc "$threads"); then
       row "empty op, $threads thread(s)" "$(calc "$value * $threads")" "<=" 2
     else
       not_measured "empty op, $threads thread(s)"
@@ -153,6 +105,61 @@ bench_pair() {
   pair_rows
 }
 
+# ratio_of FILE FILE: the median of the ratios of two files, line by line.
+ratio_of() { paste "$1" "$2" | awk '{ print $1 / $2 }' | median; }
+
+# What a pool is like when objects are lost: the price of a search of all shards.
+starved_rows() {
+  local n i
+  for ((i = 0; i < rounds; i++)); do
+    for n in 1 2 32 128; do
+      cpu_ns Micro/starved/1of4 "sync-pool:shards=$n" 1 >>"$tmp/starved-$n" || return 1
+      unit "$tmp/sample" scans/op >"$tmp/scans-$n"
+      switches=(--trim-ns 5000000)
+      cpu_ns Micro/starved/1of4 "sync-pool:shards=$n" 1 >/dev/null || return 1
+      unit "$tmp/sample" scans/op >"$tmp/scans-victims-$n"
+      switches=()
+    done
+    for n in 1 128; do
+      cpu_ns Micro/starved/0of4 "sync-pool:shards=$n" 1 >>"$tmp/fed-$n" || return 1
+    done
+  done
+  for n in 1 2 32 128; do
+    printf '%-62s %10.3g\n' "sync-pool, one of four lost, $n shard(s): CPU ns a get" \
+      "$(median <"$tmp/starved-$n")"
+    row "  scans a get over 0.25 x shards" "$(calc "$(cat "$tmp/scans-$n") / $n / 0.25")" "<=" 1.01
+    row "  the same with victims" "$(calc "$(cat "$tmp/scans-victims-$n") / $n / 0.25")" "<=" 2.02
+  done
+  row "one of four lost, 32 shards over 1" \
+    "$(calc "$(ratio_of "$tmp/starved-32" "$tmp/starved-1")")" ">=" 1.7
+  row "one of four lost, 128 shards over 1" \
+    "$(calc "$(ratio_of "$tmp/starved-128" "$tmp/starved-1")")" ">=" 4
+  row "none lost, 128 shards over 1" "$(calc "$(ratio_of "$tmp/fed-128" "$tmp/fed-1")")" "<=" 1.1
+}
+
+bench_pools() {
+  local value threads name
+  heading "sync-pool and hand-over, CPU ns a pair or get (best of $best_of)"
+  for threads in 1 2 32; do
+    if value=$(best cpu_ns "$pair" sync-pool "$threads"); then
+      row "$pair sync-pool, $threads thread(s)" "$(calc "$value")" "<=" 6
+    else
+      not_measured "$pair sync-pool, $threads thread(s)"
+    fi
+  done
+  if value=$(best cpu_ns Micro/depth64 sync-pool 1); then
+    row "Micro/depth64 sync-pool" "$(calc "$value")" "<=" 14
+  else
+    not_measured "Micro/depth64 sync-pool"
+  fi
+  for name in per-thread pooled-freelists sync-pool global-locked malloc; do
+    best cpu_ns Micro/handoff/64B "$name" 2 && echo "$name"
+  done | paste - - | sort -g >"$tmp/handoff"
+  awk '{ printf "%-62s %10.3g\n", "Micro/handoff/64B " $2 ", 2 threads", $1 }' "$tmp/handoff"
+  row "Micro/handoff/64B, the best of them" "$(calc "$(awk '{ print $1; exit }' "$tmp/handoff")")" "<=" 29
+  starved_rows || not_measured "Micro/starved"
+}
+
 # speedup CASE STRATEGY BAR: throughput of two threads on two CPUs over that of one.
 speedup() {
   local i one two
@@ -183,7 +190,7 @@ bench_compare() {
   local name go value
   heading "Compare under malloc, one thread, us/op (best of $best_of)"
   while read -r name go; do
-    if value=$(best "$name" malloc 1); then
+    if value=$(best ns "$name" malloc 1); then
       value=$(calc "$value / 1000")
       row "$name" "$value" "<=" "$(calc "$go / 2")" "$(calc "$value / $go") of Go's $go us; aim 0.25"
     else
@@ -238,6 +245,48 @@ bench_latency() {
   done
 }
 
+# states_pairs CASE STRATEGY THREADS: a line a round, CPU ns/op with states over without. Who goes
+# first changes, so that drift hits both.
+states_pairs() {
+  local i on off
+  for ((i = 0; i < rounds; i++)); do
+    if ((i % 2)); then
+      on=$(cpu_ns "$@") || return 1
+      switches=(--no-states)
+      off=$(cpu_ns "$@") || return 1
+      switches=()
+    else
+      switches=(--no-states)
+      off=$(cpu_ns "$@") || return 1
+      switches=()
+      on=$(cpu_ns "$@") || return 1
+    fi
+    awk "BEGIN { print $on / $off }"
+  done
+}
+
+# On a shared host a pair of samples differs by tens of percent: only many rounds tell 3 %. The
+# interval is the median's from order statistics (normal approximation of their ranks).
+bench_states() {
+  local cell name strategy threads value low high verdict
+  window=$states_window
+  printf '\n%-42s %8s %18s %8s\n' "price of timing states: CPU time on/off" median "95 % interval" "<= 1.03"
+  for cell in $states_cells; do
+    IFS=: read -r name strategy threads <<<"$cell"
+    if ! states_pairs "$name" "$strategy" "$threads" >"$tmp/ratios"; then
+      not_measured "$name $strategy"
+      continue
+    fi
+    read -r value low high < <(sort -g "$tmp/ratios" | awk '{ v[NR] = $1 } END {
+      d = 0.98 * sqrt(NR); l = int((NR + 1) / 2 - d); h = NR + 1 - l
+      printf "%.3f %.3f %.3f", v[int((NR + 1) / 2)], v[l < 1 ? 1 : l], v[h > NR ? NR : h] }')
+    verdict=undecided
+    if awk "BEGIN { exit !($high <= 1.03) }"; then verdict=ok; fi
+    if awk "BEGIN { exit !($low > 1.03) }"; then verdict=MISSED missed=1; fi
+    printf '%-42s %8s %18s %8s\n' "$name $strategy $threads" "$value" "$low .. $high" "$verdict"
+  done
+}
+
 # What a run spends its time on, by its own account.
 bench_share() {
   local share
@@ -253,16 +302,18 @@ bench_share() {
   row "warm-up" "$(calc "100 * $share")" "<=" 30
 }
 
-for part in ${PARTS:-empty pair scaling compare accuracy latency share}; do
+for part in ${PARTS:-empty pair pools scaling compare accuracy latency share}; do
   case $part in
     empty) bench_empty ;;
     pair) bench_pair ;;
+    pools) bench_pools ;;
     scaling) bench_scaling ;;
     compare) bench_compare ;;
     accuracy) bench_accuracy ;;
     latency) bench_latency ;;
+    states) bench_states ;;
     share) bench_share ;;
-    *) echo "bench: no part $part; PARTS are empty pair scaling compare accuracy latency share" >&2; exit 2 ;;
+    *) echo "bench: no part $part; PARTS are empty pair pools scaling compare accuracy latency states share" >&2; exit 2 ;;
   esac
 done
 exit $missed
