@@ -475,8 +475,8 @@ static enum outcome wait_is_no_work(void) {
   struct sample s;
   queue_for_lock(&s);
   double cpu = get(&s, "cpu-ns/op"), reading = cpu * split_ns / TIMING_WAIT_EVERY_NS;
-  enum outcome outcome = compare(get(&s, "lockspin-ns/op"),
-                                 cpu - reading - 2 * long_delay_ns - (double)think_ns);
+  enum outcome outcome =
+      compare(get(&s, "lockspin-ns/op"), cpu - reading - 2 * long_delay_ns - (double)think_ns);
   sample_free(&s);
   think_ns = 0;
   return outcome;
