@@ -122,19 +122,68 @@ static bool compare_text(const struct report *r, int width, char **text, struct 
   return compare(arguments, text, e);
 }
 
-/* The review's table: ns/op with intervals, corrected p and verdicts, as verdicts.h decides. */
-static bool compare_markdown(const struct report *r, char **text, struct error *e) {
+/* ns/op with intervals, corrected p and verdicts, of the samples that pass the filter. */
+static bool compare_filtered(const struct report *r, const char *filter, char **text,
+                             struct error *e) {
   char samples[PATH_MAX];
   snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
-  const char *arguments[] = {
-      "-col",    column_key(&r->data), "-format", "markdown", "-ci", "-correct", "holm",
-      "-filter", ".unit:ns/op",        samples,   NULL,       NULL,  NULL};
+  const char *arguments[] = {"-col",    column_key(&r->data),
+                             "-format", "markdown",
+                             "-ci",     "-correct",
+                             "holm",    "-filter",
+                             filter,    samples,
+                             NULL,      NULL,
+                             NULL};
   const char *twin = rundata_twin(&r->data);
   if (twin) {
     arguments[10] = "-twin";
     arguments[11] = twin;
   }
   return compare(arguments, text, e);
+}
+
+/* The first parts of the names of a family's cases: .name:("Handlers" OR "HandlersIdle"). */
+static void family_filter(const struct report *r, size_t family, FILE *out) {
+  const struct rundata *d = &r->data;
+  const char *last = "", *workload = r->verdicts.families[family].workload;
+  bool any = false;
+  fputs(".unit:ns/op .name:(", out);
+  for (size_t row = 0; row < d->rows.count; row++) {
+    const char *name = d->rows.names[row];
+    size_t length = strcspn(name, "/");
+    bool again = strncmp(name, last, length) == 0 && strcspn(last, "/") == length;
+    if (again || strcmp(verdicts_workload(name), workload) != 0)
+      continue;
+    fprintf(out, "%s\"%.*s\"", any ? " OR " : "", (int)length, name);
+    last = name;
+    any = true;
+  }
+  fputc(')', out);
+}
+
+/* The review's tables, as verdicts.h decides: one a family of tests. */
+static bool compare_markdown(const struct report *r, char **text, struct error *e) {
+  if (r->verdicts.family_count < 2)
+    return compare_filtered(r, ".unit:ns/op", text, e);
+  size_t size;
+  FILE *out = open_memstream(text, &size);
+  bool ok = out != NULL;
+  for (size_t f = 0; ok && f < r->verdicts.family_count; f++) {
+    char *filter = NULL, *part = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&filter, &length);
+    if ((ok = memory != NULL)) {
+      family_filter(r, f, memory);
+      ok = fclose(memory) == 0 && compare_filtered(r, filter, &part, e);
+    }
+    if (ok)
+      fprintf(out, "%s%s", f ? "\n" : "", part);
+    free(filter);
+    free(part);
+  }
+  if (out)
+    ok = fclose(out) == 0 && ok;
+  return ok || e->status || error_set(e, EXIT_INPUT, "out of memory");
 }
 
 /* All of a preset's columns in the older layout, which shows any number of them; NULL for two. */

@@ -47,6 +47,18 @@ static void machine(const struct report *r, FILE *out) {
           f->compiler ? f->compiler : "compiler n/a");
 }
 
+/* "the 24 rows of ns/op", or of several workloads "the rows of ns/op of each workload (24 ...)". */
+static void families(const struct verdicts *v, FILE *out) {
+  if (v->family_count == 1) {
+    fprintf(out, "the %zu rows of ns/op", v->families[0].rows);
+    return;
+  }
+  fputs("the rows of ns/op of each workload (", out);
+  for (size_t f = 0; f < v->family_count; f++)
+    fprintf(out, "%s%s %zu", f ? ", " : "", v->families[f].workload, v->families[f].rows);
+  fputc(')', out);
+}
+
 static void how(const struct report *r, FILE *out) {
   const struct report_facts *f = &r->facts;
   fprintf(
@@ -55,10 +67,11 @@ static void how(const struct report *r, FILE *out) {
       "%s); ns/op is the time from the release of all threads to the last op, divided by all "
       "ops.\n"
       "Deltas are Hodges-Lehmann estimates with %.0f %% intervals; a difference counts when the "
-      "exact Mann-Whitney test, Holm-corrected over the %zu rows of ns/op, gives p <= %.2f; "
-      "\"same\" means inside %.0f %%.\n",
-      f->seed, f->id ? f->id : "n/a", 100 * r->verdicts.confidence, r->verdicts.counts[VERDICT_NS],
-      r->verdicts.alpha, 100 * r->verdicts.margin);
+      "exact Mann-Whitney test, Holm-corrected over ",
+      f->seed, f->id ? f->id : "n/a", 100 * r->verdicts.confidence);
+  families(&r->verdicts, out);
+  fprintf(out, ", gives p <= %.2f; \"same\" means inside %.0f %%.\n", r->verdicts.alpha,
+          100 * r->verdicts.margin);
 }
 
 /* "20.0KiB, 710": medians of B/op and allocs/op. */

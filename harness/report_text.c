@@ -90,20 +90,23 @@ static void bound_text(double bound, char *out, size_t size) {
  * Few rounds in a large family: then not even the clearest difference survives the correction, and
  * that is the thing to say.
  */
-static void hopeless(const struct report *r, const char *bullet, FILE *out) {
-  size_t family = r->verdicts.counts[VERDICT_NS];
+static void hopeless(const struct report *r, unsigned family, const char *bullet, FILE *out) {
+  const struct verdict_family *f = &r->verdicts.families[family];
   double least = 1;
-  for (size_t i = 0; i < family; i++)
-    least = fmin(least, r->verdicts.rows[VERDICT_NS][i].comparison.min_p);
-  if (family == 0 || least * (double)family <= r->verdicts.alpha)
+  for (size_t i = 0; i < r->verdicts.counts[VERDICT_NS]; i++)
+    if (r->verdicts.rows[VERDICT_NS][i].family == family)
+      least = fmin(least, r->verdicts.rows[VERDICT_NS][i].comparison.min_p);
+  if (least * (double)f->rows <= r->verdicts.alpha)
     return;
   struct analysis_options o = {
       .alpha = r->verdicts.alpha, .confidence = r->verdicts.confidence, .correct = CORRECT_HOLM};
-  size_t needed = analysis_gate_samples(family, &o);
+  size_t needed = analysis_gate_samples(f->rows, &o);
+  bool several = r->verdicts.family_count > 1;
   fprintf(out,
-          "%sno row of ns/op could be decided, however large its difference: the smallest p of so "
-          "few rounds, %.2g, times %zu rows is above %.2f",
-          bullet, least, family, r->verdicts.alpha);
+          "%sno row of ns/op%s%s could be decided, however large its difference: the smallest p of "
+          "so few rounds, %.2g, times %zu rows is above %.2f",
+          bullet, several ? " of workload " : "", several ? f->workload : "", least, f->rows,
+          r->verdicts.alpha);
   if (needed)
     fprintf(out, "; %zu rounds are the least (--rounds %zu)", needed, needed);
   fputc('\n', out);
@@ -113,7 +116,8 @@ static void hopeless(const struct report *r, const char *bullet, FILE *out) {
 
 void report_undecided(const struct report *r, const char *tick, const char *bullet, FILE *out) {
   size_t shown = 0, total = 0;
-  hopeless(r, bullet, out);
+  for (unsigned f = 0; f < r->verdicts.family_count; f++)
+    hopeless(r, f, bullet, out);
   for (size_t i = 0; i < r->verdicts.counts[VERDICT_NS]; i++) {
     const struct row_verdict *v = &r->verdicts.rows[VERDICT_NS][i];
     const struct comparison *c = &v->comparison;

@@ -1,8 +1,10 @@
 /* Comparisons of a run; see verdicts.h. */
 #include "harness/verdicts.h"
+#include "workloads/workload.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const verdict_unit_names[VERDICT_UNITS] = {
     [VERDICT_NS] = "ns/op", [VERDICT_BYTES] = "B/op", [VERDICT_ALLOCS] = "allocs/op"};
@@ -14,6 +16,25 @@ static struct series series_of(const struct rundata_values *v) {
 
 static bool constant(const struct rundata_values *v) {
   return v->sorted[0] == v->sorted[v->n - 1];
+}
+
+const char *verdicts_workload(const char *case_name) {
+  size_t length = strcspn(case_name, "/");
+  for (size_t w = 0; workloads[w]; w++)
+    for (const struct workload_case *c = workloads[w]->cases; c->name; c++)
+      if (strcspn(c->name, "/") == length && strncmp(c->name, case_name, length) == 0)
+        return workloads[w]->name;
+  return "";
+}
+
+static unsigned family_of(struct verdicts *v, const char *case_name) {
+  const char *workload = verdicts_workload(case_name);
+  size_t f = 0;
+  while (f < v->family_count && strcmp(v->families[f].workload, workload) != 0)
+    f++;
+  if (f == v->family_count && f < VERDICT_FAMILIES)
+    v->families[v->family_count++].workload = workload;
+  return (unsigned)(f < VERDICT_FAMILIES ? f : VERDICT_FAMILIES - 1);
 }
 
 /* Compares every column of every row that has both sides; *out has room for all. */
@@ -42,22 +63,38 @@ static bool compare_unit(const struct rundata *d, struct stats_work *work, enum 
   return true;
 }
 
-/* The correction over the family, and the verdicts. Rows outside it are families of their own. */
-static bool decide(struct row_verdict *rows, size_t n, bool family,
-                   const struct analysis_options *o) {
+/* The rows of ns/op by family, corrected and judged. */
+static bool decide_families(struct verdicts *v, const struct analysis_options *o) {
+  struct row_verdict *rows = v->rows[VERDICT_NS];
+  size_t n = v->counts[VERDICT_NS];
   struct comparison **list = malloc((n ? n : 1) * sizeof *list);
-  if (!list)
-    return false;
-  bool ok = true;
-  for (size_t i = 0; i < n; i++)
-    list[i] = &rows[i].comparison;
-  if (family)
-    ok = n == 0 || analysis_family(list, n, o);
-  else
-    for (size_t i = 0; ok && i < n; i++)
-      ok = analysis_family(&list[i], 1, o);
+  bool ok = list != NULL;
+  for (size_t f = 0; ok && f < v->family_count; f++) {
+    struct verdict_family *family = &v->families[f];
+    for (size_t i = 0; i < n; i++)
+      if (rows[i].family == f)
+        list[family->rows++] = &rows[i].comparison;
+    ok = analysis_family(list, family->rows, o);
+  }
   free(list);
   return ok;
+}
+
+/* Rows outside of the families, each by itself. */
+static bool decide_each(struct row_verdict *rows, size_t n, const struct analysis_options *o) {
+  bool ok = true;
+  for (size_t i = 0; ok && i < n; i++) {
+    struct comparison *one = &rows[i].comparison;
+    ok = analysis_family(&one, 1, o);
+  }
+  return ok;
+}
+
+static void find_families(struct verdicts *v, const struct rundata *d) {
+  for (size_t i = 0; i < v->counts[VERDICT_NS]; i++) {
+    struct row_verdict *r = &v->rows[VERDICT_NS][i];
+    r->family = family_of(v, d->rows.names[r->row]);
+  }
 }
 
 /* Differences no larger than those of the base from itself are no findings. */
@@ -97,9 +134,13 @@ bool verdicts_make(struct verdicts *v, const struct rundata *d, struct error *e)
     v->rows[u] = calloc(room ? room : 1, sizeof *v->rows[u]);
     ok = v->rows[u] || error_set(e, EXIT_INPUT, "out of memory");
     ok = ok && compare_unit(d, work, (enum verdict_unit)u, o, v->rows[u], &v->counts[u], e);
-    ok = ok && ((decide(v->rows[u], v->counts[u], u == VERDICT_NS, &o) &&
-                 (u != VERDICT_NS || apply_twin(v->rows[u], v->counts[u], d))) ||
-                error_set(e, EXIT_INPUT, "out of memory"));
+    if (ok && u != VERDICT_NS)
+      ok = decide_each(v->rows[u], v->counts[u], &o) || error_set(e, EXIT_INPUT, "out of memory");
+  }
+  if (ok) {
+    find_families(v, d);
+    ok = (decide_families(v, &o) && apply_twin(v->rows[VERDICT_NS], v->counts[VERDICT_NS], d)) ||
+         error_set(e, EXIT_INPUT, "out of memory");
   }
   stats_work_free(work);
   return ok;

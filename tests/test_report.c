@@ -319,6 +319,33 @@ static void too_few_rounds_for_the_family_are_said(void **state) {
   report_free(&r);
 }
 
+/*
+ * 5 rounds: p is at least 2 / C(10, 5) = 0.0079, which Holm carries over 4 rows and not over 8. The
+ * rows of two workloads answer two questions.
+ */
+static void each_workload_is_a_family(void **state) {
+  struct place *p = *state;
+  char path[200];
+  snprintf(path, sizeof path, "%s/detail.txt", p->folder);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  for (int round = 1; round <= 5; round++)
+    for (int row = 0; row < 8; row++)
+      for (int fast = 0; fast < 2; fast++)
+        fprintf(f, "Benchmark%s/%d/strategy=%s-2\t1\t%d ns/op\n", row < 4 ? "Compare" : "Micro",
+                row % 4, fast ? "fast" : "malloc", (fast ? 1000 : 2000) + round + row);
+  assert_int_equal(fclose(f), 0);
+  struct report r;
+  load(&r, p);
+  assert_int_equal(r.verdicts.family_count, 2);
+  assert_string_equal(r.verdicts.families[0].workload, "compare");
+  assert_string_equal(r.verdicts.families[1].workload, "micro");
+  assert_int_equal(r.verdicts.families[1].rows, 4);
+  assert_holds(said(p, report_findings, &r), "`fast` faster in 8 of 8");
+  assert_null(strstr(said(p, report_undecided, &r), "no row of ns/op"));
+  report_free(&r);
+}
+
 static void caveats_name_everything_that_casts_doubt(void **state) {
   struct place *p = *state;
   struct report r;
@@ -569,6 +596,7 @@ int main(void) {
       WITH_RUN(verdicts_follow_from_the_samples),
       WITH_RUN(findings_say_how_many_and_how_much),
       PLACE(too_few_rounds_for_the_family_are_said),
+      PLACE(each_workload_is_a_family),
       WITH_RUN(caveats_name_everything_that_casts_doubt),
       WITH_RUN(the_contention_table_shows_what_exists),
       WITH_RUN(the_latency_table_shows_percentiles),
