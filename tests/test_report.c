@@ -128,7 +128,9 @@ static const char run_json[] =
     " \"host\": {\"name\": \"box\", \"cpu_model\": \"Test CPU\", \"kernel\": \"Linux 6.1\"},"
     " \"binding\": {\"cpus\": 2, \"line\": \"4 threads on 2 CPUs (2 a CPU, oversubscribed)\"},"
     " \"preset\": null, \"plan\": {\"seed\": \"18446744073709551615\", \"notes\": [\"a note\"],"
-    " \"skipped\": [{\"case\": \"Case/b\", \"strategy\": \"arena\", \"why\": \"outlives\"}]},"
+    " \"skipped\": [{\"case\": \"Case/b\", \"strategy\": \"arena\", \"why\": \"outlives\"},"
+    " {\"case\": \"Case/a\", \"strategy\": \"null\", \"why\": \"several objects\"},"
+    " {\"case\": \"Case/c\", \"strategy\": \"arena\", \"why\": \"outlives\"}]},"
     " \"failed\": [{\"name\": \"BenchmarkCase/a/strategy=slow-4\", \"round\": 5, \"what\":"
     " \"crash\", \"why\": \"signal 11\"}],"
     " \"facts\": {\"counters-multiplexed\": \"two of four\"},"
@@ -354,7 +356,8 @@ static void caveats_name_everything_that_casts_doubt(void **state) {
   assert_holds(text, "- oversubscribed: 4 threads on 2 CPUs");
   assert_holds(text, "- foreign-cpu: 4 samples in 2 cells (`Case/a/strategy=slow-4` ...)");
   assert_holds(text, "- failed: `BenchmarkCase/a/strategy=slow-4` in round 5: crash, signal 11\n");
-  assert_holds(text, "- skipped: `Case/b` under `arena`, outlives\n");
+  assert_holds(text, "- skipped under `arena`: `Case/b` and 1 more case, outlives\n");
+  assert_holds(text, "- skipped under `null`: `Case/a`, several objects\n");
   assert_holds(text, "- PAPI_TOT_CYC/op, PAPI_TOT_INS/op: not measured, no counters\n");
   assert_holds(text, "- event counters took turns, two of four\n");
   assert_holds(text, "- a note\n");
