@@ -204,28 +204,10 @@ static bool add_twin(struct plan *p, struct error *e) {
   return true;
 }
 
-/* The first of the column's specs that this build can run. */
-static const char *column_spec(const struct preset_column *column) {
-  for (size_t i = 0; column->specs[i]; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(column->specs[i], "+:"), column->specs[i]);
-    if (strategy_find(name))
-      return column->specs[i];
-  }
-  return NULL;
-}
-
 static bool add_preset(struct plan *p, struct error *e) {
-  for (const struct preset_column *c = p->preset->columns; c->specs[0]; c++) {
-    const char *spec = column_spec(c);
-    if (!spec)
-      return error_set(e, EXIT_USAGE, "--preset %s needs the strategy %s, which this build lacks",
-                       p->preset->name, c->specs[0]);
-    if (!add_arm_text(p, spec, DISCIPLINE_BALANCED, e))
+  for (const char *const *spec = p->preset->columns; *spec; spec++)
+    if (!add_arm_text(p, *spec, DISCIPLINE_BALANCED, e))
       return false;
-    if (c->stand_in && spec != c->specs[0])
-      plan_note(p, "%s", c->stand_in);
-  }
   p->arms[0].is_base = true;
   return true;
 }
@@ -245,7 +227,7 @@ bool plan_choose_arms(struct plan *p, const struct options *o, struct error *e) 
   ok = ok && (!o->twin || add_twin(p, e));
   if (ok && p->preset) { /* pointers only now: the arms no longer move */
     p->preset_old = &p->arms[0];
-    p->preset_new = &p->arms[o->twin ? 2 : 1];
+    p->preset_new = &p->arms[p->preset->new_column + (o->twin ? 1 : 0)];
   }
   return ok;
 }

@@ -198,9 +198,6 @@ bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e)
         return false;
   if (!add_objects(p, o, suite, patterns, e))
     return false;
-  if (p->preset && p->case_count == 0)
-    return error_set(e, EXIT_USAGE, "--preset %s needs the workload %s, which this build lacks",
-                     p->preset->name, p->preset->workload);
   if (patterns && !p->preset && !check_patterns(p, patterns, suite, e))
     return false;
   return shorten_idle(p, o, e) && (!o->set || give_settings(p, o->set, e));

@@ -9,33 +9,28 @@ static const struct preset presets[] = {
     {
         .name = "k8s-freelists",
         .summary = "freelists instead of sync.Pool in Kubernetes' structured merge and diff",
-        .workload = "compare",
         .cases = "Compare/Pod/structured,Compare/Pod/unstructured,Compare/Node/structured,"
                  "Compare/Node/unstructured,Compare/Endpoints/structured,"
                  "Compare/Endpoints/unstructured",
         .threads = 32,
-        .columns = {{{"sync-pool+leaky", "per-thread+leaky"},
-                     "per-thread with leaky use stands in for sync-pool, which this build lacks: "
-                     "its misses are the old code's, its search of other shards is not"},
-                    {{"pooled-freelists+as-merged"}, NULL},
-                    {{"sync-pool", "per-thread"}, NULL},
-                    {{"malloc"}, NULL}},
+        .columns = {"sync-pool+leaky", "sync-pool", "pooled-freelists+as-merged", "malloc"},
+        .new_column = 2,
     },
     {
         .name = "nats-timers",
         .summary = "pooled timers in the requests of a NATS client",
-        .workload = "request",
         .cases = "Request,OldRequest",
         .threads = 8,
-        .columns = {{{"malloc"}, NULL}, {{"sync-pool", "per-thread"}, NULL}},
+        .columns = {"malloc", "sync-pool"},
+        .new_column = 1,
     },
     {
         .name = "diderot-maps",
         .summary = "pooled notification maps in an xDS server's subscription handlers",
-        .workload = "handlers",
         .cases = "Handlers/*",
         .threads = 8,
-        .columns = {{{"owned"}, NULL}, {{"sync-pool", "per-thread"}, NULL}},
+        .columns = {"owned", "sync-pool"},
+        .new_column = 1,
     },
 };
 enum { PRESET_COUNT = sizeof presets / sizeof presets[0] };

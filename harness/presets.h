@@ -6,20 +6,14 @@
 
 #include "harness/error.h"
 
-/* A column: the first of `specs` whose strategy this build has, as --strategies takes it. */
-struct preset_column {
-  const char *specs[3]; /* NULL at the end */
-  const char *stand_in; /* said when it is not specs[0] that serves; NULL: nothing to say */
-};
-
 struct preset {
   const char *name;
-  const char *summary;  /* one line for `poolbench list` */
-  const char *workload; /* what this build must have */
-  const char *cases;    /* as --cases takes it */
-  unsigned threads;     /* of the published table */
-  /* The old column first, then the new one, then others that help to read the two. */
-  struct preset_column columns[5]; /* specs[0] == NULL at the end */
+  const char *summary; /* one line for `poolbench list` */
+  const char *cases;   /* as --cases takes it */
+  unsigned threads;    /* of the published table */
+  /* As --strategies takes them: the old column first; others than the new one help to read both. */
+  const char *columns[5]; /* NULL at the end */
+  unsigned new_column;
 };
 
 /* NULL with e filled (EXIT_USAGE, with the nearest name) when there is none of that name. */

@@ -201,9 +201,12 @@ static void drop_cases_without_curves(struct plan *p) {
   plan_note(p, "quick: only the cases that have curves; a full run measures all of the suite");
 }
 
-/* Returns the thread count up to which the sweep must stay. */
+/*
+ * Returns the thread count up to which the sweep must stay. A preset keeps its rows, which are the
+ * published table's, and gives up rounds only.
+ */
 static unsigned apply_quick(struct plan *p) {
-  bool curves = any_curves(p, true);
+  bool curves = any_curves(p, true) && !p->preset;
   int level = 0;
   while (level < QUICK_LEVELS - 1 && expected_at(p, &quick_levels[level], curves) > p->budget)
     level++;
