@@ -19,9 +19,9 @@ struct published {
   enum published_layout layout;
   unsigned cpus;                       /* of the machine that was measured */
   const char *tables[PUBLISHED_UNITS]; /* ns/op, B/op, allocs/op; lines end with newlines */
-  /* Known differences that keep a table of counts from being reproduced exactly; NULL: none. */
+  /* What is known to keep a table from being reproduced; NULL: nothing. */
   const char *why[PUBLISHED_UNITS];
-  bool why_until_trimmed; /* they hold for runs without --trim only */
+  bool why_until_trimmed; /* what keeps the counts holds for runs without --trim only */
 };
 
 /* NULL for a preset without published tables. */

@@ -3,6 +3,7 @@
  * them or, where there is no room, below, and under each a line that says what reproduces. See
  * report.h. What is said follows from both tables' directions and from this run's figures.
  */
+#include "harness/presets.h"
 #include "harness/published.h"
 #include "harness/report.h"
 
@@ -11,6 +12,8 @@
 #include <string.h>
 
 #define GAP 4
+/* Sentences are no wider than this, however wide the tables are. */
+#define SENTENCE_WIDTH 120
 
 static const char *const unit_words[PUBLISHED_UNITS][2] = {
     {"time/op", "sec/op"}, {"alloc/op", "B/op"}, {"allocs/op", "allocs/op"}};
@@ -83,6 +86,23 @@ static void print_both(const char *ours, const char *end, const char *published,
     return;
   }
   fprintf(out, "here\n%.*s\npublished\n%s", (int)(end - ours), ours, published);
+}
+
+/* A sentence in lines of `width` at most, those after the first set in. */
+static void print_sentence(const char *text, size_t width, FILE *out) {
+  size_t used = 0;
+  while (*text) {
+    size_t length = strcspn(text, " "), columns = columns_of(text, length);
+    if (used > 0 && used + 1 + columns > width) {
+      fputs("\n  ", out);
+      used = 2;
+    }
+    fprintf(out, "%s%.*s", used > 0 ? " " : "", (int)length, text);
+    used += columns + (used > 0);
+    text += length;
+    text += strspn(text, " ");
+  }
+  fputc('\n', out);
 }
 
 /* --- Which of ours belongs to which of theirs. */
@@ -194,12 +214,17 @@ static void read_rows(const struct report *r, const struct published *p, int uni
   }
 }
 
+static bool all_reproduced(const struct tally *t) {
+  return t->same == t->changes && t->moved == 0;
+}
+
+/* Rows without a change speak for a table of such rows only. */
 static const char *verdict_of(const struct tally *t) {
   if (t->measured == 0)
     return "not measured";
-  if (t->same == t->changes && t->moved == 0)
+  if (all_reproduced(t))
     return "reproduces";
-  return t->same + t->still > 0 ? "reproduces in part" : "does not reproduce";
+  return (t->changes ? t->same : t->still) > 0 ? "reproduces in part" : "does not reproduce";
 }
 
 static void say_counts(const struct tally *t, FILE *out) {
@@ -218,62 +243,122 @@ static void say_counts(const struct tally *t, FILE *out) {
     fprintf(out, "; %zu of %zu rows were measured", t->measured, t->rows);
 }
 
-/* The median over the rows of a unit in one column; NAN without. */
-static double typical(const struct report *r, unsigned column, const char *unit) {
-  double sum = 0;
-  size_t n = 0;
+/* The least and the greatest median of a unit over the rows of one column. */
+struct range {
+  double low, high;
+};
+
+/* false when no row has the unit. */
+static bool range_of(const struct report *r, unsigned column, const char *unit,
+                     struct range *range) {
+  *range = (struct range){INFINITY, -INFINITY};
   for (size_t row = 0; row < r->data.rows.count; row++) {
     double value;
     const struct rundata_cell *c = rundata_headline(&r->data, row, column);
-    if (c && rundata_median(&r->data, c, unit, &value)) {
-      sum += value;
-      n++;
-    }
+    if (!c || !rundata_median(&r->data, c, unit, &value))
+      continue;
+    range->low = fmin(range->low, value);
+    range->high = fmax(range->high, value);
   }
-  return n ? sum / (double)n : NAN;
+  return range->low <= range->high;
 }
 
-static bool all_reproduced(const struct tally *t) {
-  return t->same == t->changes && t->moved == 0;
+/* "4.28k to 64.8k", or one of them where both read alike. */
+static void say_range(const struct range *range, enum grid_kind kind, FILE *out) {
+  char low[GRID_VALUE], high[GRID_VALUE];
+  grid_value(kind, range->low, low);
+  grid_value(kind, range->high, high);
+  fputs(low, out);
+  if (strcmp(low, high) != 0)
+    fprintf(out, " to %s", high);
+}
+
+static void say_misses(const struct report *r, unsigned column, FILE *out) {
+  struct range old, new;
+  if (!range_of(r, 0, "miss-%", &old) || !range_of(r, column, "miss-%", &new) || old.high <= 0)
+    return;
+  fputs("; misses, of the gets: old ", out);
+  say_range(&old, GRID_PERCENT, out);
+  fputs(", new ", out);
+  say_range(&new, GRID_PERCENT, out);
+}
+
+/*
+ * What a search of all shards costs is the sharing of their lines, which few CPUs have little of:
+ * its count is what a larger machine pays for.
+ */
+static void say_scans(const struct report *r, const struct published *p, FILE *out) {
+  struct range scans, misses;
+  if (!range_of(r, 0, "scans/op", &scans) || !range_of(r, 0, "misses/op", &misses) ||
+      misses.high <= 0 || scans.high < 2 * misses.high)
+    return;
+  fputs("; each miss of the old column looks at every shard: ", out);
+  say_range(&misses, GRID_COUNT, out);
+  fprintf(out, " misses x %.0f shards = ", scans.high / misses.high);
+  say_range(&scans, GRID_COUNT, out);
+  fputs(" scans/op", out);
+  if (r->facts.cpus > 0 && r->facts.cpus < p->cpus)
+    fprintf(
+        out,
+        ", of which most are in the CPU's own cache here, while any of %u CPUs may have written "
+        "them last there",
+        p->cpus);
 }
 
 /* Why a table of times came out otherwise, as far as this run's figures tell. */
 static void why_times(const struct report *r, const struct published *p, unsigned column,
                       const struct tally *t, FILE *out) {
-  double old = typical(r, 0, "miss-%"), new = typical(r, column, "miss-%");
   if (r->facts.cpus > 0 && r->facts.cpus < p->cpus)
     fprintf(out,
-            "; here %u threads share %.0f CPU%s (there: %u), so at most %.0f of them contend at a "
-            "time",
+            "; here %u threads share %.0f CPU%s (there: %u), so at most %.0f contend at a time, "
+            "and changes of the published size are not to be expected",
             r->data.headline, r->facts.cpus, r->facts.cpus == 1 ? "" : "s", p->cpus, r->facts.cpus);
-  if (!isnan(old) && !isnan(new))
-    fprintf(out, "; misses go from %.1f %% to %.1f %% of the gets", old, new);
+  say_scans(r, p, out);
+  say_misses(r, column, out);
   if (t->least_sight > 0)
     fprintf(out,
             "; a change as small as the published %+.1f %% is out of this run's sight (%.1f %%)",
             100 * t->hidden, 100 * t->least_sight);
 }
 
+/* Differences between the programs hold where there is something to explain. */
+static const char *known_reason(const struct report *r, const struct published *p, int unit,
+                                const struct tally *t) {
+  bool trimmed = unit != VERDICT_NS && p->why_until_trimmed &&
+                 rundata_fact_text(&r->data, "plan.trim") != NULL;
+  return t->measured > 0 && !all_reproduced(t) && !trimmed ? p->why[unit] : NULL;
+}
+
 static bool write_line(const struct report *r, const struct published *p, int unit, unsigned column,
-                       FILE *out) {
+                       size_t width, FILE *out) {
   struct tally t = {0};
-  char *impossible = NULL;
+  char *impossible = NULL, *line = NULL;
   size_t size;
-  FILE *memory = open_memstream(&impossible, &size);
-  if (!memory)
-    return false;
-  read_rows(r, p, unit, column, &t, memory);
-  fclose(memory);
-  fprintf(out, "=> %s %s:", unit_words[unit][p->layout], verdict_of(&t));
-  say_counts(&t, out);
-  if (unit == VERDICT_NS && t.measured > 0)
-    why_times(r, p, column, &t, out);
-  else if (t.measured > 0 && !all_reproduced(&t) && p->why[unit] &&
-           !(p->why_until_trimmed && rundata_fact_text(&r->data, "plan.trim")))
-    fprintf(out, "; %s", p->why[unit]);
-  fprintf(out, "%s\n\n", impossible);
+  FILE *remarks = open_memstream(&impossible, &size), *memory = open_memstream(&line, &size);
+  bool ok = remarks && memory;
+  if (ok) {
+    read_rows(r, p, unit, column, &t, remarks);
+    fprintf(memory, "=> %s %s:", unit_words[unit][p->layout], verdict_of(&t));
+    say_counts(&t, memory);
+    if (unit == VERDICT_NS && t.measured > 0)
+      why_times(r, p, column, &t, memory);
+    const char *known = known_reason(r, p, unit, &t);
+    if (known)
+      fprintf(memory, "; %s", known);
+  }
+  if (remarks)
+    ok = fclose(remarks) == 0 && ok;
+  if (ok)
+    fputs(impossible, memory);
+  if (memory)
+    ok = fclose(memory) == 0 && ok;
+  if (ok) {
+    print_sentence(line, width < SENTENCE_WIDTH ? width : SENTENCE_WIDTH, out);
+    fputc('\n', out);
+  }
   free(impossible);
-  return true;
+  free(line);
+  return ok;
 }
 
 /* The column that plays the new one: by strategy, with the discipline where it is in the name. */
@@ -289,19 +374,34 @@ static unsigned new_column(const struct rundata *d) {
   return 1;
 }
 
+/* What is replayed, and by which columns. */
+static void write_head(const struct report *r, unsigned column, size_t width, FILE *out) {
+  const struct rundata *d = &r->data;
+  struct error e;
+  const struct preset *preset = preset_find(r->facts.preset, &e);
+  char text[400];
+  snprintf(text, sizeof text,
+           "%s: %s; old: %s, new: %s; each row is tested by itself, as published", r->facts.preset,
+           preset ? preset->summary : "", d->columns.count > 0 ? d->columns.names[0] : "-",
+           d->columns.count > column ? d->columns.names[column] : "-");
+  print_sentence(text, width < SENTENCE_WIDTH ? width : SENTENCE_WIDTH, out);
+  fputc('\n', out);
+}
+
 bool report_preset(const struct report *r, const char *tables, size_t width, FILE *out) {
   const struct published *p = published_find(r->facts.preset);
   if (!p) {
     fputs(tables, out);
     return true;
   }
+  write_head(r, new_column(&r->data), width, out);
   for (int unit = 0; unit < PUBLISHED_UNITS; unit++) {
     const char *end, *ours = find_table(tables, unit_words[unit][p->layout], &end);
     if (ours)
       print_both(ours, end, p->tables[unit], width, out);
     else
       fprintf(out, "published\n%s", p->tables[unit]);
-    if (!write_line(r, p, unit, new_column(&r->data), out))
+    if (!write_line(r, p, unit, new_column(&r->data), width, out))
       return false;
   }
   return true;
