@@ -1,5 +1,6 @@
 /* Tables of short texts; see grid.h. */
 #include "harness/grid.h"
+#include "harness/wrap.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -37,12 +38,8 @@ bool grid_add(struct grid *g, const char *format, ...) {
   return true;
 }
 
-/* Columns on a terminal: characters, not bytes; everything here is one column wide. */
 static size_t text_columns(const char *s) {
-  size_t n = 0;
-  for (; *s; s++)
-    n += ((unsigned char)*s & 0xC0) != 0x80;
-  return n;
+  return wrap_columns(s, strlen(s));
 }
 
 static void pad(size_t n, FILE *out) {
@@ -129,5 +126,7 @@ void grid_value(enum grid_kind kind, double value, char out[GRID_VALUE]) {
     decimals = 0;
   if (size > 0 && size < 0.01)
     decimals = 4;
-  snprintf(out, GRID_VALUE, "%.*f%s", decimals, value, value == 0 ? "" : prefixes[kind][power]);
+  bool below = size > 0 && size < 0.00005; /* not "0.0000" */
+  snprintf(out, GRID_VALUE, "%s%.*f%s", below ? "<" : "", decimals, below ? 0.0001 : value,
+           value == 0 ? "" : prefixes[kind][power]);
 }

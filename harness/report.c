@@ -6,6 +6,7 @@
 #include "comparer/poolcmp.h"
 #include "harness/published.h"
 #include "harness/why.h"
+#include "harness/wrap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -277,8 +278,11 @@ static void print_list(const struct report *r, const char *heading,
     return;
   write(r, "", "  ", memory);
   fclose(memory);
-  if (size > 0)
-    printf("%s\n%s\n", heading, text);
+  if (size > 0) {
+    printf("%s\n", heading);
+    wrap_print(text, (size_t)terminal_width(), stdout);
+    putchar('\n');
+  }
   free(text);
 }
 
@@ -315,12 +319,20 @@ static bool print_latency(const struct report *r, struct error *e) {
 
 static bool print_grid(const char *title, struct grid *g, bool made, struct error *e) {
   if (made) {
-    printf("%s\n", title);
+    wrap_print(title, (size_t)terminal_width(), stdout);
     grid_print(g, "  ", stdout);
     putchar('\n');
   }
   grid_free(g);
   return made || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+static bool print_footprint(const struct report *r, struct error *e) {
+  struct grid g;
+  if (!report_has_footprint(r))
+    return true;
+  bool made = report_footprint(r, false, &g);
+  return print_grid(REPORT_FOOTPRINT_TITLE, &g, made, e);
 }
 
 static bool print_memory(const struct report *r, struct error *e) {
@@ -390,7 +402,8 @@ static bool tables(const struct report *r, struct error *e) {
 
 static bool make(const struct report *r, const struct report_options *o, struct error *e) {
   if (!o->plots_only) {
-    if (!tables(r, e) || !print_contention(r, e) || !print_latency(r, e) || !print_memory(r, e))
+    if (!tables(r, e) || !print_contention(r, e) || !print_footprint(r, e) ||
+        !print_latency(r, e) || !print_memory(r, e))
       return false;
     print_list(r, "findings", report_findings);
     print_list(r, "what memory stays", report_memory_findings);

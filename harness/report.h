@@ -59,6 +59,13 @@ bool report_contention(const struct report *r, bool markdown, struct grid *g);
 bool report_has_latency(const struct report *r);
 bool report_latency(const struct report *r, bool markdown, struct grid *g);
 
+/* The memory of each cell. */
+#define REPORT_FOOTPRINT_TITLE                                                                   \
+  "Memory taken (medians): allocated and not freed, at most; pooled when measuring ended; held " \
+  "by the allocator beyond live bytes then; RSS, at most"
+bool report_has_footprint(const struct report *r);
+bool report_footprint(const struct report *r, bool markdown, struct grid *g);
+
 /* What to know of percentiles, "" or with a blank before it: whose time slices the tail is made of.
  */
 const char *report_latency_remark(const struct report *r);

@@ -1,7 +1,7 @@
 /*
  * The figures of a report at the headline thread count: what each strategy costs and waits for,
- * per op, and how long single ops took. Medians over the samples; shows what was measured and
- * leaves out the columns that this run has no value for.
+ * per op, how long single ops took, and what memory was held. Medians over the samples; shows what
+ * was measured and leaves out the columns that this run has no value for.
  */
 #include "harness/report.h"
 
@@ -24,8 +24,6 @@ static const struct figure contention_figures[] = {
     {"cas-retries/op", NULL, "CAS retries", GRID_COUNT, true},
     {"scans/op", NULL, "scans", GRID_COUNT, true},
     {"misses/op", NULL, "misses", GRID_COUNT, false},
-    {"pooled-B", NULL, "pooled", GRID_BYTES, true},
-    {"rss-peak-B", NULL, "RSS peak", GRID_BYTES, false},
 };
 
 static const struct figure latency_figures[] = {
@@ -38,10 +36,18 @@ static const struct figure latency_figures[] = {
     {"shared-lines-%", NULL, "shared lines", GRID_PERCENT, true},
 };
 
+static const struct figure footprint_figures[] = {
+    {"live-peak-B", NULL, "live peak", GRID_BYTES, false},
+    {"pooled-B", NULL, "pooled", GRID_BYTES, false},
+    {"heap-held-B", NULL, "allocator holds", GRID_BYTES, false},
+    {"rss-peak-B", NULL, "RSS peak", GRID_BYTES, false},
+};
+
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 enum { MOST_FIGURES = 16 };
 _Static_assert(COUNT(contention_figures) <= MOST_FIGURES, "a table has room for its columns");
 _Static_assert(COUNT(latency_figures) <= MOST_FIGURES, "a table has room for its columns");
+_Static_assert(COUNT(footprint_figures) <= MOST_FIGURES, "a table has room for its columns");
 
 /* A table in the making. */
 struct figures {
@@ -134,6 +140,17 @@ bool report_contention(const struct report *r, bool markdown, struct grid *g) {
 
 bool report_latency(const struct report *r, bool markdown, struct grid *g) {
   return make_table(r, latency_figures, COUNT(latency_figures), markdown, g);
+}
+
+bool report_footprint(const struct report *r, bool markdown, struct grid *g) {
+  return make_table(r, footprint_figures, COUNT(footprint_figures), markdown, g);
+}
+
+bool report_has_footprint(const struct report *r) {
+  for (size_t f = 0; f < COUNT(footprint_figures); f++)
+    if (is_shown(&r->data, &footprint_figures[f]))
+      return true;
+  return false;
 }
 
 bool report_has_latency(const struct report *r) {

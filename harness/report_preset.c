@@ -6,26 +6,18 @@
 #include "harness/presets.h"
 #include "harness/published.h"
 #include "harness/report.h"
+#include "harness/wrap.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GAP 4
-/* Sentences are no wider than this, however wide the tables are. */
-#define SENTENCE_WIDTH 120
 
 static const char *const unit_words[PUBLISHED_UNITS][2] = {
     {"time/op", "sec/op"}, {"alloc/op", "B/op"}, {"allocs/op", "allocs/op"}};
 
 /* --- Two texts side by side. */
-
-static size_t columns_of(const char *s, size_t length) {
-  size_t n = 0;
-  for (size_t i = 0; i < length; i++)
-    n += ((unsigned char)s[i] & 0xC0) != 0x80;
-  return n;
-}
 
 /* The line at *at without its newline; moves *at behind it. false at the end. */
 static bool next_line(const char **at, const char *end, const char **line, size_t *length) {
@@ -43,7 +35,7 @@ static size_t text_width(const char *text, const char *end) {
   const char *line;
   size_t length, widest = 0;
   while (next_line(&text, end, &line, &length)) {
-    size_t n = columns_of(line, length);
+    size_t n = wrap_columns(line, length);
     widest = n > widest ? n : widest;
   }
   return widest;
@@ -66,7 +58,7 @@ static void print_beside(const char *left, const char *left_end, const char *rig
     bool any = next_line(&left, left_end, &line, &length);
     if (any) {
       fwrite(line, 1, length, out);
-      used = columns_of(line, length);
+      used = wrap_columns(line, length);
     }
     if (next_line(&right, right_end, &line, &length)) {
       pad(width + GAP - used, out);
@@ -86,23 +78,6 @@ static void print_both(const char *ours, const char *end, const char *published,
     return;
   }
   fprintf(out, "here\n%.*s\npublished\n%s", (int)(end - ours), ours, published);
-}
-
-/* A sentence in lines of `width` at most, those after the first set in. */
-static void print_sentence(const char *text, size_t width, FILE *out) {
-  size_t used = 0;
-  while (*text) {
-    size_t length = strcspn(text, " "), columns = columns_of(text, length);
-    if (used > 0 && used + 1 + columns > width) {
-      fputs("\n  ", out);
-      used = 2;
-    }
-    fprintf(out, "%s%.*s", used > 0 ? " " : "", (int)length, text);
-    used += columns + (used > 0);
-    text += length;
-    text += strspn(text, " ");
-  }
-  fputc('\n', out);
 }
 
 /* --- Which of ours belongs to which of theirs. */
@@ -353,7 +328,7 @@ static bool write_line(const struct report *r, const struct published *p, int un
   if (memory)
     ok = fclose(memory) == 0 && ok;
   if (ok) {
-    print_sentence(line, width < SENTENCE_WIDTH ? width : SENTENCE_WIDTH, out);
+    wrap_print(line, width, out);
     fputc('\n', out);
   }
   free(impossible);
@@ -384,7 +359,7 @@ static void write_head(const struct report *r, unsigned column, size_t width, FI
            "%s: %s; old: %s, new: %s; each row is tested by itself, as published", r->facts.preset,
            preset ? preset->summary : "", d->columns.count > 0 ? d->columns.names[0] : "-",
            d->columns.count > column ? d->columns.names[column] : "-");
-  print_sentence(text, width < SENTENCE_WIDTH ? width : SENTENCE_WIDTH, out);
+  wrap_print(text, width, out);
   fputc('\n', out);
 }
 

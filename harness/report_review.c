@@ -149,6 +149,15 @@ static bool latency_table(const struct report *r, struct grid *g) {
   return report_latency(r, true, g);
 }
 
+static bool footprint_table(const struct report *r, struct grid *g) {
+  return report_footprint(r, true, g);
+}
+
+static bool footprint_section(const struct report *r, FILE *out) {
+  return !report_has_footprint(r) ||
+         grid_section(r, REPORT_FOOTPRINT_TITLE "\n\n", footprint_table, out);
+}
+
 static bool latency_section(const struct report *r, FILE *out) {
   if (!report_has_latency(r))
     return true;
@@ -196,7 +205,7 @@ static bool write_tables(const struct report *r, const struct tables *t, int lev
                         "Where the time goes, per op (medians; CPU, blocked and run queue are sums "
                         "over the threads)\n\n",
                         contention_table, out) &&
-           latency_section(r, out)));
+           footprint_section(r, out) && latency_section(r, out)));
 }
 
 static bool write_review(const struct report *r, const struct tables *t, int level, FILE *out) {

@@ -192,30 +192,30 @@ static void failures(const struct report *r, const char *tick, const char *bulle
   more(json_array_size(list), "failed samples", bullet, out);
 }
 
+/* The same strategy left out for the same reason. */
 static bool same_skip(const json_t *a, const json_t *b) {
   return strcmp(member(a, "strategy"), member(b, "strategy")) == 0 &&
          strcmp(member(a, "why"), member(b, "why")) == 0;
 }
 
-/* A strategy and a reason once, with the first case and the number of the others. */
+/* The first case that a strategy was left out of speaks for the others, as when the run began. */
 static void skips(const struct report *r, const char *tick, const char *bullet, FILE *out) {
   const json_t *list = rundata_fact(&r->data, "plan.skipped"), *item, *other;
-  size_t i, j, lines = 0;
+  size_t i, k, lines = 0;
   json_array_foreach(list, i, item) {
-    size_t before = 0, cases = 0;
-    json_array_foreach(list, j, other) if (same_skip(item, other)) {
-      before += j < i;
-      cases++;
+    size_t before = 0, others = 0;
+    json_array_foreach(list, k, other) {
+      before += k < i && same_skip(item, other);
+      others += k > i && same_skip(item, other);
     }
     if (before > 0 || lines++ >= LISTED)
       continue;
-    fprintf(out, "%sskipped under %s%s%s: %s%s%s", bullet, tick, member(item, "strategy"), tick,
-            tick, member(item, "case"), tick);
-    if (cases > 1)
-      fprintf(out, " and %zu more case%s", cases - 1, cases == 2 ? "" : "s");
-    fprintf(out, ", %s\n", member(item, "why"));
+    fprintf(out, "%sskipped: %s%s%s", bullet, tick, member(item, "case"), tick);
+    if (others > 0)
+      fprintf(out, " and %zu more", others);
+    fprintf(out, " under %s%s%s, %s\n", tick, member(item, "strategy"), tick, member(item, "why"));
   }
-  more(lines, "reasons for skipped cells", bullet, out);
+  more(lines, "skipped strategies", bullet, out);
 }
 
 static void notes(const struct report *r, const char *bullet, FILE *out) {

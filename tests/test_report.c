@@ -11,6 +11,7 @@
 
 #include "harness/gnuplot.h"
 #include "harness/report.h"
+#include "harness/wrap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,6 +97,8 @@ static void write_sample(FILE *f, const char *row, const char *strategy, int thr
     fprintf(f, "\t%.6g cpu-ns/op\t%d lockacq/op\t%d contended/op\t%d lockwait-ns/op\t%d pooled-B",
             1.9 * ns, locked ? 40 : 0, locked ? 10 : 0, locked ? 1500 : 0, pool ? 2048 : 0);
   if (every_unit)
+    fprintf(f, "\t%d live-peak-B\t1572864 rss-peak-B", pool ? 6144 : 4096);
+  if (every_unit)
     fprintf(f, "\t%.9g p50-ns\t%.9g p99-ns\t2.5 timed-%%", 0.45 * ns, 7 * ns);
   if (every_unit && round <= 3)
     fprintf(f, "\t%d shared-lines-%%", locked ? 12 : 0);
@@ -129,8 +132,8 @@ static const char run_json[] =
     " \"binding\": {\"cpus\": 2, \"line\": \"4 threads on 2 CPUs (2 a CPU, oversubscribed)\"},"
     " \"preset\": null, \"plan\": {\"seed\": \"18446744073709551615\", \"notes\": [\"a note\"],"
     " \"skipped\": [{\"case\": \"Case/b\", \"strategy\": \"arena\", \"why\": \"outlives\"},"
-    " {\"case\": \"Case/a\", \"strategy\": \"null\", \"why\": \"several objects\"},"
-    " {\"case\": \"Case/c\", \"strategy\": \"arena\", \"why\": \"outlives\"}]},"
+    " {\"case\": \"Case/c\", \"strategy\": \"arena\", \"why\": \"outlives\"},"
+    " {\"case\": \"Case/c\", \"strategy\": \"null\", \"why\": \"outlives\"}]},"
     " \"failed\": [{\"name\": \"BenchmarkCase/a/strategy=slow-4\", \"round\": 5, \"what\":"
     " \"crash\", \"why\": \"signal 11\"}],"
     " \"facts\": {\"counters-multiplexed\": \"two of four\"},"
@@ -356,8 +359,8 @@ static void caveats_name_everything_that_casts_doubt(void **state) {
   assert_holds(text, "- oversubscribed: 4 threads on 2 CPUs");
   assert_holds(text, "- foreign-cpu: 4 samples in 2 cells (`Case/a/strategy=slow-4` ...)");
   assert_holds(text, "- failed: `BenchmarkCase/a/strategy=slow-4` in round 5: crash, signal 11\n");
-  assert_holds(text, "- skipped under `arena`: `Case/b` and 1 more case, outlives\n");
-  assert_holds(text, "- skipped under `null`: `Case/a`, several objects\n");
+  assert_holds(text, "- skipped: `Case/b` and 1 more under `arena`, outlives\n"
+                     "- skipped: `Case/c` under `null`, outlives\n");
   assert_holds(text, "- PAPI_TOT_CYC/op, PAPI_TOT_INS/op: not measured, no counters\n");
   assert_holds(text, "- event counters took turns, two of four\n");
   assert_holds(text, "- a note\n");
@@ -375,11 +378,31 @@ static void the_contention_table_shows_what_exists(void **state) {
   grid_print(&g, "", memory);
   fclose(memory);
   /* Nothing was blocked or scanned, so there is no such column; 10 of 40 is 25 %. */
-  assert_holds(p->text, "             CPU  locks  contended  lock wait   pooled\n"
+  assert_holds(p->text, "             CPU  locks  contended  lock wait\n"
                         "Case/a\n"
-                        "  malloc  1.90µs      0          -          0        0\n"
-                        "  fast     952ns      0          -          0  2.00KiB\n"
-                        "  slow    3.81µs     40      25.0%     1.50µs  2.00KiB\n");
+                        "  malloc  1.90µs      0          -          0\n"
+                        "  fast     952ns      0          -          0\n"
+                        "  slow    3.81µs     40      25.0%     1.50µs\n");
+  grid_free(&g);
+  report_free(&r);
+}
+
+static void the_footprint_table_shows_who_holds_what(void **state) {
+  struct place *p = *state;
+  struct report r;
+  load(&r, p);
+  struct grid g;
+  assert_true(report_has_footprint(&r));
+  assert_true(report_footprint(&r, false, &g));
+  size_t size;
+  FILE *memory = open_memstream(&p->text, &size);
+  grid_print(&g, "", memory);
+  fclose(memory);
+  /* This allocator does not tell what it holds. */
+  assert_holds(p->text, "          live peak   pooled  RSS peak\n"
+                        "Case/a\n"
+                        "  malloc    4.00KiB        0   1.50MiB\n"
+                        "  fast      6.00KiB  2.00KiB   1.50MiB\n");
   grid_free(&g);
   report_free(&r);
 }
@@ -415,17 +438,48 @@ static void values_have_three_digits_and_a_prefix(void **state) {
     double value;
     const char *text;
   } cases[] = {
-      {GRID_NS, 0, "0"},           {GRID_NS, 0.5, "0.50ns"},
-      {GRID_NS, 999.4, "999ns"},   {GRID_NS, 999.6, "1.00µs"},
-      {GRID_NS, 22140, "22.1µs"},  {GRID_NS, 3.2e12, "3200s"},
-      {GRID_COUNT, 441, "441"},    {GRID_COUNT, 1620, "1.62k"},
-      {GRID_COUNT, 0.04, "0.04"},  {GRID_BYTES, 1024, "1.00KiB"},
-      {GRID_BYTES, 1023, "1023B"}, {GRID_PERCENT, 100, "100%"},
+      {GRID_NS, 0, "0"},
+      {GRID_NS, 0.5, "0.50ns"},
+      {GRID_NS, 999.4, "999ns"},
+      {GRID_NS, 999.6, "1.00µs"},
+      {GRID_NS, 22140, "22.1µs"},
+      {GRID_NS, 3.2e12, "3200s"},
+      {GRID_COUNT, 441, "441"},
+      {GRID_COUNT, 1620, "1.62k"},
+      {GRID_COUNT, 0.04, "0.04"},
+      {GRID_COUNT, 0.00009, "0.0001"},
+      {GRID_COUNT, 0.00001, "<0.0001"},
+      {GRID_BYTES, 1024, "1.00KiB"},
+      {GRID_BYTES, 1023, "1023B"},
+      {GRID_PERCENT, 100, "100%"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char text[GRID_VALUE];
     grid_value(cases[i].kind, cases[i].value, text);
     assert_string_equal(text, cases[i].text);
+  }
+}
+
+static void sentences_are_broken_at_blanks(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *printed;
+    size_t width;
+  } cases[] = {
+      {"  aa bb cc\nd\n", "  aa bb\n    cc\nd\n", 8},
+      {"unbreakable a", "unbreakable\n  a\n", 4},
+      {"µµµ µµµ", "µµµ µµµ\n", 7}, /* characters, not bytes */
+      {"", "", 10},
+      {"a\n\nb\n", "a\n\nb\n", 10},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    wrap_print(cases[i].text, cases[i].width, memory);
+    fclose(memory);
+    assert_string_equal(text, cases[i].printed);
+    free(text);
   }
 }
 
@@ -602,8 +656,10 @@ int main(void) {
       PLACE(each_workload_is_a_family),
       WITH_RUN(caveats_name_everything_that_casts_doubt),
       WITH_RUN(the_contention_table_shows_what_exists),
+      WITH_RUN(the_footprint_table_shows_who_holds_what),
       WITH_RUN(the_latency_table_shows_percentiles),
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
+      cmocka_unit_test(sentences_are_broken_at_blanks),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
       WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
       WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),

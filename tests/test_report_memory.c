@@ -388,9 +388,9 @@ static char *preset_said(size_t width) {
 
 /* Sentences as they were before they were broken into lines. */
 static char *in_one_line(char *text) {
-  for (char *at; (at = strstr(text, "\n   ")) != NULL;) {
+  for (char *at; (at = strstr(text, "\n  ")) != NULL;) {
     *at = ' ';
-    memmove(at + 1, at + 4, strlen(at + 4) + 1);
+    memmove(at + 1, at + 3, strlen(at + 3) + 1);
   }
   return text;
 }

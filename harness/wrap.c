@@ -1,0 +1,42 @@
+/* Lines broken at blanks; see wrap.h. */
+#include "harness/wrap.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+size_t wrap_columns(const char *text, size_t n) {
+  size_t columns = 0;
+  for (size_t i = 0; i < n; i++)
+    columns += ((unsigned char)text[i] & 0xC0) != 0x80;
+  return columns;
+}
+
+/* One line of `length` bytes, newline included in what is printed. */
+static void print_line(const char *line, size_t length, size_t width, FILE *out) {
+  const char *end = line + length, *word = line + strspn(line, " ");
+  size_t indent = (size_t)(word - line), used = indent;
+  fprintf(out, "%*s", (int)indent, "");
+  for (bool first = true; word < end; first = false) {
+    size_t bytes = strcspn(word, " \n"), columns = wrap_columns(word, bytes);
+    if (!first && used + 1 + columns > width) {
+      fprintf(out, "\n%*s", (int)indent + 2, "");
+      used = indent + 2;
+    } else if (!first) {
+      fputc(' ', out);
+      used++;
+    }
+    fwrite(word, 1, bytes, out);
+    used += columns;
+    word += bytes;
+    word += strspn(word, " ");
+  }
+  fputc('\n', out);
+}
+
+void wrap_print(const char *text, size_t width, FILE *out) {
+  while (*text) {
+    size_t length = strcspn(text, "\n");
+    print_line(text, length, width < WRAP_WIDTH ? width : WRAP_WIDTH, out);
+    text += length + (text[length] == '\n');
+  }
+}

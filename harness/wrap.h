@@ -1,0 +1,22 @@
+/*
+ * Sentences for a terminal: lines broken at blanks.
+ */
+#ifndef POOLBENCH_WRAP_H
+#define POOLBENCH_WRAP_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* No sentence is wider than this, however wide the terminal: longer lines are hard to read. */
+#define WRAP_WIDTH 120
+
+/* Terminal columns of n bytes of UTF-8, one a character. */
+size_t wrap_columns(const char *text, size_t n);
+
+/*
+ * Prints lines, those of more than `width` columns (WRAP_WIDTH at most) broken at blanks; the rest
+ * of one is set in by two more columns than its beginning. A longer word has a line of its own.
+ */
+void wrap_print(const char *text, size_t width, FILE *out);
+
+#endif
