@@ -216,11 +216,26 @@ static bool goes(const struct kept *k, double reference) {
 static bool holds_pages(const struct kept *k, double reference) {
   return !stays_live(k, reference) && k->share > 100 * NEGLIGIBLE;
 }
-static bool cured(const struct kept *k, double usual) {
+/* Slow before the trims only: by what was pooled then, or, with nothing pooled, by something else.
+ */
+static bool slow_at_first(const struct kept *k, double usual) {
   return k->trickle_before >= SLOW * usual && k->trickle_after < SLOW * usual;
 }
+static bool had_pooled(const struct kept *k) {
+  return k->live[KEPT_AFTER_BURST] > NEGLIGIBLE * k->live[KEPT_PEAK];
+}
+static bool cured(const struct kept *k, double usual) {
+  return slow_at_first(k, usual) && had_pooled(k);
+}
+static bool slow_unpooled(const struct kept *k, double usual) {
+  return slow_at_first(k, usual) && !had_pooled(k);
+}
+/* Slow after the trims, too: by what survived them, or because nothing did. */
 static bool never_cured(const struct kept *k, double usual) {
-  return k->trickle_after >= SLOW * usual;
+  return k->trickle_after >= SLOW * usual && stays_live(k, 0);
+}
+static bool made_anew(const struct kept *k, double usual) {
+  return k->trickle_after >= SLOW * usual && !stays_live(k, 0);
 }
 static bool always_fast(const struct kept *k, double usual) {
   return k->trickle_before < SLOW * usual && k->trickle_after < SLOW * usual;
@@ -253,10 +268,12 @@ static const struct clause memory_clauses[] = {
     {"but pages still held with", holds_pages, say_pages},
 };
 static const struct clause trickle_clauses[] = {
-    {"slow before and after the trims, since big objects stay in use, with", never_cured,
+    {"slow after the trims, too, since big objects stay with their owners, with", never_cured,
      say_trickle},
     {"slow until trimmed, since the pool hands big objects to whoever comes next, with", cured,
      say_trickle},
+    {"slow once trimmed, since objects are made and grow anew, with", made_anew, say_trickle},
+    {"slow before the trims, though next to nothing was pooled, with", slow_unpooled, say_trickle},
     {"fast throughout with", always_fast, NULL},
 };
 

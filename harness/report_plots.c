@@ -185,7 +185,7 @@ static void write_marks(const struct report *r, const struct rundata_cell *c, FI
   double after = -1;
   for (int step = 1;; step++) {
     const char *next = NULL;
-    double ns, least = INFINITY, live, rss = NAN;
+    double ns, least = INFINITY, live, rss, update;
     for (size_t u = 0; u < d->units.count; u++)
       if (sample_is_mark(d->units.names[u]) && rundata_median(d, c, d->units.names[u], &ns) &&
           ns > after && ns < least) {
@@ -196,12 +196,19 @@ static void write_marks(const struct report *r, const struct rundata_cell *c, FI
       return;
     char name[200];
     int phase = (int)strcspn(next, ":");
-    snprintf(name, sizeof name, "%.*s:live-B", phase < 150 ? phase : 150, next);
+    phase = phase < 150 ? phase : 150;
+    snprintf(name, sizeof name, "%.*s:live-B", phase, next);
     bool has_live = rundata_median(d, c, name, &live);
-    snprintf(name, sizeof name, "%.*s:rss-B", phase < 150 ? phase : 150, next);
-    if (has_live && rundata_median(d, c, name, &rss))
-      fprintf(f, "%s\t%s\t%d\t%.*s\t%.9g\t%.0f\t%.0f\n", d->rows.names[c->row],
-              d->columns.names[c->column], step, phase, next, least, live, rss);
+    snprintf(name, sizeof name, "%.*s:ns/op", phase, next);
+    bool has_update = rundata_median(d, c, name, &update);
+    snprintf(name, sizeof name, "%.*s:rss-B", phase, next);
+    if (has_live && rundata_median(d, c, name, &rss)) {
+      fprintf(f, "%s\t%s\t%d\t%.*s\t%.9g\t%.0f\t", d->rows.names[c->row],
+              d->columns.names[c->column], step, phase, next, least, live);
+      if (has_update && update > 0)
+        fprintf(f, "%.9g", update);
+      fprintf(f, "\t%.0f\n", rss);
+    }
     after = least;
   }
 }
@@ -210,9 +217,11 @@ static bool write_memory(const struct report *r, struct error *e) {
   FILE *f = create(r, "memory.tsv", e);
   if (!f)
     return false;
-  fputs("# Medians at the marks of a series: ns since it began, live bytes, resident bytes.\n", f);
+  fputs("# Medians at the marks of a series: ns since it began, live bytes, ns an update where the "
+        "phase has updates, resident bytes.\n",
+        f);
   write_notes(r, f);
-  fputs("# columns\tcase\tseries\tstep\tphase\ttime-ns\tlive-B\trss-B\n", f);
+  fputs("# columns\tcase\tseries\tstep\tphase\ttime-ns\tlive-B\tns/op\trss-B\n", f);
   for (size_t row = 0; row < r->data.rows.count; row++)
     for (size_t column = 0; column < r->data.columns.count; column++) {
       const struct rundata_cell *c = rundata_headline(&r->data, row, column);

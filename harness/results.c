@@ -96,6 +96,16 @@ static void write_value(FILE *out, double value) {
   fputs(text, out);
 }
 
+/*
+ * Counts of the files for comparing: beyond thousandths of an object or a byte they are what was
+ * left of the warm-up, and one such value would have its whole row shown in millionths.
+ */
+static double to_thousandths(const char *unit, double value) {
+  bool count = strcmp(unit, unit_infos[UNIT_ALLOCS_OP].name) == 0 ||
+               strcmp(unit, unit_infos[UNIT_B_OP].name) == 0;
+  return count ? round(1000 * value) / 1000 : value;
+}
+
 static bool is_headline(const char *unit) {
   for (int i = 0; i < UNIT_COUNT; i++)
     if (unit_infos[i].headline && strcmp(unit, unit_infos[i].name) == 0)
@@ -187,8 +197,9 @@ static void write_lines(FILE *out, const struct results_frame *f, const struct r
   for (size_t i = 0; i < s->value_count; i++) {
     if (!every_unit && !is_headline(s->values[i].name))
       continue;
+    double value = s->values[i].value;
     fputc('\t', out);
-    write_value(out, s->values[i].value);
+    write_value(out, every_unit ? value : to_thousandths(s->values[i].name, value));
     fprintf(out, " %s", s->values[i].name);
   }
   if (every_unit && speed > 0) {

@@ -74,6 +74,19 @@ draw_legend = 'do for [s = 1:series_count] { \
   set label 200 + s "" at screen X(lx + 14), Y(ly) point pt shape[index(s)] ps 0.9 lc rgb colour[index(s)] front \
 }'
 
+# --- Labels of a logarithmic axis in ns, each with its own unit, between `low` and `high`: every
+# decade, or more of them where there are few.
+array time_unit[4] = ["ns", "µs", "ms", "s"] # by powers of 1000
+set_time_tics = 'set ytics (); \
+  mantissas = high / low > 2000 ? "1" : high / low > 30 ? "1 3" : "1 2 3 5 7"; \
+  do for [e = 0:11] { \
+    do for [m = 1:words(mantissas)] { \
+      t = word(mantissas, m) * 10.0 ** e; \
+      power = min(3, e / 3); \
+      if (t >= low && t <= high) { set ytics add (sprintf("%g %s", t / 1000.0 ** power, time_unit[power + 1]) t) } \
+    } \
+  }'
+
 # --- Title and caption.
 draw_frame = 'set label 1 title at screen X(15), Y(20) font font(15); \
   set label 2 subtitle at screen X(15), Y(40) font font(12) textcolor rgb grey; \

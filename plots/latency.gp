@@ -70,7 +70,6 @@ set grid xtics ytics back lt 1 lc rgb "#D0D0D0" lw 0.5
 set xlabel "of ops take no longer" font font(11) offset 0, 0.9
 unset key
 
-array unit[4] = ["ns", "µs", "ms", "s"] # by powers of 1000
 do for [p = 1:panel_count] {
   name = word(cases, p)
   column = (p - 1) % columns
@@ -82,19 +81,11 @@ do for [p = 1:panel_count] {
   set tmargin at screen Y(y0)
   set bmargin at screen Y(y0 + panel_height)
 
-  # Every decade, each with its own unit: a panel may reach from ns to s.
+  # A panel may reach from ns to s.
   high = highest[p] * 1.6
   low = lowest[p] / 1.35
   set yrange [low:high]
-  set ytics ()
-  mantissas = high / low > 2000 ? "1" : high / low > 30 ? "1 3" : "1 2 3 5 7"
-  do for [e = 0:11] {
-    do for [m = 1:words(mantissas)] {
-      t = word(mantissas, m) * 10.0 ** e
-      power = min(3, e / 3)
-      if (t >= low && t <= high) { set ytics add (sprintf("%g %s", t / 1000.0 ** power, unit[power + 1]) t) }
-    }
-  }
+  @set_time_tics
   set label 10 fit(name, column_step - 10) at screen X(x0 - left + 12), Y(y0 - 12) font font(12)
 
   # Series stand a little apart, at most 2 pixels each, so that bars do not hide each other.

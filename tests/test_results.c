@@ -186,6 +186,23 @@ static void values_keep_what_was_measured(void **state) {
   }
 }
 
+/* Thousandths in the files for comparing; times and the detail keep their digits. */
+static void tiny_counts_are_rounded_for_comparing(void **state) {
+  (void)state;
+  struct error e;
+  struct result r = {.cell = 0, .round = 1, .seq = 1, .sample = {.ops = 100}};
+  assert_true(sample_add(&r.sample, "ns/op", 0.0001234567) &&
+              sample_add(&r.sample, "B/op", 0.0338512) &&
+              sample_add(&r.sample, "allocs/op", 0.00000489));
+  assert_true(results_add(&results, &r, &e));
+  char *text = text_of(RESULTS_HEADLINE, 1);
+  assert_non_null(strstr(text, "\t0.000123457 ns/op\t0.034 B/op\t0 allocs/op\n"));
+  free(text);
+  text = text_of(RESULTS_DETAIL, 1);
+  assert_non_null(strstr(text, "\t0.000123457 ns/op\t0.0338512 B/op\t0.00000489 allocs/op\n"));
+  free(text);
+}
+
 static void a_flag_stands_between_and_stays_on_one_line(void **state) {
   (void)state;
   struct error e;
@@ -445,6 +462,7 @@ int main(void) {
       WITH_PLAN(a_series_is_a_line_for_each_phase),
       WITH_PLAN(columns_of_a_preset_have_equal_names),
       WITH_PLAN(values_keep_what_was_measured),
+      WITH_PLAN(tiny_counts_are_rounded_for_comparing),
       WITH_PLAN(a_flag_stands_between_and_stays_on_one_line),
       WITH_PLAN(slow_hosts_are_flagged_against_the_median),
       WITH_PLAN(what_is_written_is_read_back),
