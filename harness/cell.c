@@ -70,9 +70,12 @@ bool cell_fits(const struct workload_case *c, const struct strategy *s, enum dis
     snprintf(why, why_size, "discipline %s means nothing here", discipline_name(discipline));
     return false;
   }
-  bool too_many = c->max_threads != 0 && threads > c->max_threads;
-  if (threads < c->min_threads || (too_many && !(c->flags & CASE_FEWER_THREADS))) {
-    snprintf(why, why_size, "runs at %u to %u threads only", c->min_threads, c->max_threads);
+  if (threads < c->min_threads) {
+    snprintf(why, why_size, "the case needs at least %u threads", c->min_threads);
+    return false;
+  }
+  if (c->max_threads != 0 && threads > c->max_threads && !(c->flags & CASE_FEWER_THREADS)) {
+    snprintf(why, why_size, "the case takes at most %u threads", c->max_threads);
     return false;
   }
   return true;

@@ -204,9 +204,11 @@ static bool same_file(const char *a, const char *b) {
 
 bool allocator_expect(const struct allocator *found, const char *claim, struct error *e) {
   bool right = strchr(claim, '/') ? same_file(found->path, claim) : strcmp(found->name, claim) == 0;
-  return right || error_set(e, EXIT_SAMPLES,
-                            "allocator is %s %s (malloc is in %s), not %s: was it preloaded?",
-                            found->name, found->version, found->path, claim);
+  return right ||
+         error_set(e, EXIT_SAMPLES,
+                   "malloc is that of %s %s (%s), not of %s, which was not preloaded or has "
+                   "no malloc",
+                   found->name, found->version, found->path, claim);
 }
 
 bool allocator_system_bytes(const struct allocator *a, uint64_t *bytes, char *why,

@@ -360,8 +360,10 @@ static bool check_combination(const struct options *o, struct error *e) {
   if (o->resume && (o->count_count || o->suite || o->cases || o->strategies || o->allocators ||
                     o->base || o->rounds || o->out || o->seed_given || o->preset || o->quick))
     return usage(e, "--resume takes the plan from the run it resumes; give only --resume [DIR]");
-  if (o->preset && (o->suite || o->cases || o->strategies || o->base))
-    return usage(e, "--preset %s fixes suite, cases, strategies and base; leave them out",
+  if (o->preset &&
+      (o->suite || o->cases || o->strategies || o->base || o->discipline != DISCIPLINE_BALANCED))
+    return usage(e,
+                 "--preset %s fixes suite, cases, strategies, discipline and base; leave them out",
                  o->preset);
   if (o->bind == BIND_NONE && o->cpuset)
     return usage(e, "--cpuset %s needs threads that are bound; leave --bind none out", o->cpuset);

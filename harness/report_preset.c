@@ -127,16 +127,18 @@ struct tally {
   double hidden;      /* the published change of that row */
 };
 
-/* With several allocators the first one's rows, as in the tables. */
+/*
+ * By the case: "Request" of "Request-8", whatever the number of threads. With several allocators
+ * the first one's rows, which are the first in the tables.
+ */
 static const struct row_verdict *find_verdict(const struct report *r, int unit, unsigned column,
                                               const char *name) {
+  size_t length = (size_t)(strrchr(name, '-') ? strrchr(name, '-') - name : 0);
   for (size_t i = 0; i < r->verdicts.counts[unit]; i++) {
     const struct row_verdict *v = &r->verdicts.rows[unit][i];
-    char ours[300];
     const char *row = r->data.rows.names[v->row];
-    int length = (int)strcspn(row, r->data.allocators > 1 ? "@" : "");
-    snprintf(ours, sizeof ours, "%.*s-%u", length < 200 ? length : 200, row, r->data.headline);
-    if (v->column == column && strcmp(ours, name) == 0)
+    if (v->column == column && strcspn(row, r->data.allocators > 1 ? "@" : "") == length &&
+        strncmp(row, name, length) == 0)
       return v;
   }
   return NULL;
@@ -283,7 +285,7 @@ static void say_scans(const struct report *r, const struct published *p, FILE *o
 /* Why a table of times came out otherwise, as far as this run's figures tell. */
 static void why_times(const struct report *r, const struct published *p, unsigned column,
                       const struct tally *t, FILE *out) {
-  if (r->facts.cpus > 0 && r->facts.cpus < p->cpus)
+  if (r->facts.cpus > 0 && r->facts.cpus < p->cpus && r->data.headline > r->facts.cpus)
     fprintf(out,
             "; here %u threads share %.0f CPU%s (there: %u), so at most %.0f contend at a time, "
             "and changes of the published size are not to be expected",
@@ -313,8 +315,15 @@ static bool write_line(const struct report *r, const struct published *p, int un
   bool ok = remarks && memory;
   if (ok) {
     read_rows(r, p, unit, column, &t, remarks);
-    fprintf(memory, "=> %s %s:", unit_words[unit][p->layout], verdict_of(&t));
+    fprintf(memory, "=> %s", unit_words[unit][p->layout]);
+    const char *allocator = r->data.allocators > 1 ? strrchr(r->data.rows.names[0], '@') : NULL;
+    if (allocator)
+      fprintf(memory, " with %s", allocator + 1);
+    fprintf(memory, " %s:", verdict_of(&t));
     say_counts(&t, memory);
+    if (r->data.headline != p->cpus)
+      fprintf(memory, "; here %u thread%s ran, there %u", r->data.headline,
+              r->data.headline == 1 ? "" : "s", p->cpus);
     if (unit == VERDICT_NS && t.measured > 0)
       why_times(r, p, column, &t, memory);
     const char *known = known_reason(r, p, unit, &t);

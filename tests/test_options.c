@@ -187,6 +187,7 @@ static void contradictions_are_refused(void **state) {
   refuses("--resume x --cpus 2", "takes the plan from the run", NULL);
   refuses("--resume x --seed 3", "takes the plan from the run", NULL);
   refuses("--preset k8s-freelists --suite micro", "fixes suite", NULL);
+  refuses("--preset k8s-freelists --discipline leaky", "fixes suite", "discipline", NULL);
   refuses("--bind none --cpuset 0", "--bind none", NULL);
   refuses("--quick=yes", "takes no value", NULL);
 }

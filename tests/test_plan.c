@@ -45,7 +45,7 @@ STRATEGY(s_thread, "per-thread", 0, NULL);
 STRATEGY(s_freelists, "pooled-freelists", 0, NULL);
 /* Goes by the name sync-pool in the presets' tests alone: the others count four by default. */
 static struct strategy s_preset = {.name = "for-presets", .open = open_any, .close = close_any};
-const struct strategy *const strategies[] = {&s_arena, &s_locked, &s_malloc,    &s_null, &s_owned,
+const struct strategy *const strategies[] = {&s_arena,  &s_locked,    &s_malloc, &s_null, &s_owned,
                                              &s_thread, &s_freelists, &s_preset, NULL};
 
 #define US 1000.0
@@ -521,6 +521,7 @@ static void unknown_words_name_the_nearest(void **state) {
   refuses("--strategies global-locked:lock=bad", EXIT_USAGE, "pthread and ticket", NULL);
   refuses("--base maloc", EXIT_USAGE, "--base", "malloc", NULL);
   refuses("--strategies owned", EXIT_USAGE, "nothing to run", "owner", NULL);
+  refuses("--cpus 1 --cases Micro/handoff", EXIT_USAGE, "needs at least 2 threads", NULL);
 }
 
 /* --- time -------------------------------------------------------------------------------- */

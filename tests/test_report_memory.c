@@ -476,6 +476,26 @@ static void lines_say_what_reproduces_and_why(void **state) {
   free(text);
 }
 
+/* A replay at another thread count is compared all the same, and the difference is said. */
+static void other_thread_counts_are_named(void **state) {
+  (void)state;
+  FILE *f = create("detail.txt");
+  for (int i = 0; i < 8; i++)
+    fprintf(f,
+            "BenchmarkRequest/strategy=malloc-1\t9\t%d ns/op\t850 B/op\t17 allocs/op\n"
+            "BenchmarkRequest/strategy=sync-pool-1\t9\t%d ns/op\t700 B/op\t14 allocs/op\n",
+            100 + i, 101 + i);
+  fclose(f);
+  preset_json("2");
+  char *text = in_one_line(preset_said(300));
+  holds(text,
+        "=> allocs/op reproduces: of 1 published change, 1 the same way here; 1 of 2 rows were "
+        "measured; here 1 thread ran, there 8\n");
+  holds(text, "1 ~ here; 1 of 2 rows were measured; here 1 thread ran, there 8");
+  assert_null(strstr(text, "share 2 CPUs"));
+  free(text);
+}
+
 static void what_reproduces_whole_is_said_so(void **state) {
   (void)state;
   FILE *f = create("detail.txt");
@@ -575,6 +595,7 @@ int main(void) {
       cmocka_unit_test(impossible_p_are_found),
       cmocka_unit_test(the_tables_are_whole),
       FOLDER(lines_say_what_reproduces_and_why),
+      FOLDER(other_thread_counts_are_named),
       FOLDER(what_reproduces_whole_is_said_so),
       FOLDER(reasons_depend_on_the_run),
       FOLDER(published_tables_stand_beside_where_there_is_room),

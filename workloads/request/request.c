@@ -81,11 +81,14 @@ static bool files_suffice(unsigned connections, char *why, size_t why_size) {
       return true;
   }
   unsigned long long fit = allowed > FDS_BESIDES ? (allowed - FDS_BESIDES) / FDS_PER_CONNECTION : 0;
+  char fewer[60] = "";
+  if (fit > 0)
+    snprintf(fewer, sizeof fewer, " or use at most %llu thread%s", fit, fit == 1 ? "" : "s");
   snprintf(why, why_size,
-           "%u threads need %llu open files (%d a connection and %d besides), the limit "
-           "RLIMIT_NOFILE is %llu: raise it (ulimit -Hn %llu) or use at most %llu threads",
-           connections, (unsigned long long)need, FDS_PER_CONNECTION, FDS_BESIDES, allowed,
-           (unsigned long long)need, fit);
+           "%u thread%s %llu open files (%d a connection and %d besides), the limit RLIMIT_NOFILE "
+           "is %llu: raise it (ulimit -Hn %llu)%s",
+           connections, connections == 1 ? " needs" : "s need", (unsigned long long)need,
+           FDS_PER_CONNECTION, FDS_BESIDES, allowed, (unsigned long long)need, fewer);
   return false;
 }
 
