@@ -93,18 +93,3 @@ bool kept_of(const struct rundata *d, const struct rundata_cell *c, struct kept 
                     value(d, c, stages[KEPT_TRIM_2], "stall-ns"));
   return true;
 }
-
-const char *kept_cause(const struct kept *k) {
-  const struct {
-    double bytes;
-    const char *name;
-  } causes[] = {{k->in_use, "in use"},
-                {k->pooled, "pooled"},
-                {k->cache, "the allocator's cache"},
-                {k->fragmented, "fragmentation"}};
-  size_t most = 0;
-  for (size_t i = 1; i < sizeof causes / sizeof causes[0]; i++)
-    if (causes[i].bytes > causes[most].bytes)
-      most = i;
-  return causes[most].name;
-}

@@ -31,7 +31,4 @@ struct kept {
 /* false when the cell is no series. */
 bool kept_of(const struct rundata *d, const struct rundata_cell *c, struct kept *out);
 
-/* The cause of most of what stays: "in use", "pooled", "allocator's cache", "fragmentation". */
-const char *kept_cause(const struct kept *k);
-
 #endif

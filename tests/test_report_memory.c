@@ -139,12 +139,10 @@ static void what_stays_is_told_by_cause(void **state) {
   NEAR(k.fragmented, 10 * MIB);
   NEAR(k.cache, 20 * MIB);
   NEAR(k.per_owner, 80 * MIB / 1024);
-  assert_string_equal(kept_cause(&k), "pooled");
   /* Nothing is live, so nothing is pinned, though no allocator was asked. */
   assert_true(kept_of(&r.data, rundata_headline(&r.data, 0, 1), &k));
   NEAR(k.cache, 20 * MIB);
   NEAR(k.fragmented, 0);
-  assert_string_equal(kept_cause(&k), "the allocator's cache");
   /* What goes back on request is no fragmentation, however much could be. */
   report_free(&r);
 }
@@ -210,9 +208,9 @@ static void findings_name_who_keeps_and_whose_updates_are_slow(void **state) {
   char *text = said(report_memory_findings, &r);
   holds(text, "Memory in Idle/all: still live after two trims and the idle wait with owned "
               "(80.0MiB, 80 % of its peak, 80.0KiB an owner, pooled); next to nothing live with "
-              "malloc, pool; but pages still held with pool (20.0MiB, mostly the allocator's "
-              "cache).\n");
-  /* After the trims 1000, 1100 and 31000 ns: the lower median is 1100, three times that 3300. */
+              "malloc, pool; but pages still held, mostly in the allocator's cache, with pool "
+              "(20.0MiB).\n");
+  /* After the trims 1000, 1100 and 31000 ns: the lower median is 1100, five times that 5500. */
   holds(text, "An update in Idle/all: slow after the trims, too, since big objects stay with their "
               "owners, with owned (30.0µs, then 31.0µs); slow until trimmed, since the pool hands "
               "big objects to whoever comes next, with pool (20.0µs, then 1.00µs); fast "
@@ -229,7 +227,7 @@ static void reasons_of_slow_updates_fit_what_is_held(void **state) {
   memcpy(emptied, pool, sizeof pool);
   memcpy(cold, plain, sizeof plain);
   emptied[3].ns_op = 600;
-  emptied[7].ns_op = 5000;
+  emptied[7].ns_op = 6000;
   cold[3].ns_op = 9000;
   FILE *f = create("detail.txt");
   write_series(f, "Idle/all/strategy=malloc", plain, COUNT(plain));
@@ -240,7 +238,7 @@ static void reasons_of_slow_updates_fit_what_is_held(void **state) {
   char *text = said(report_memory_findings, &r);
   holds(text,
         "An update in Idle/all: slow once trimmed, since objects are made and grow anew, with "
-        "emptied (600ns, then 5.00µs); slow before the trims, though next to nothing was "
+        "emptied (600ns, then 6.00µs); slow before the trims, though next to nothing was "
         "pooled, with cold (9.00µs, then 1.10µs); fast throughout with malloc.\n");
   free(text);
   report_free(&r);
