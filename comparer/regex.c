@@ -13,7 +13,7 @@
 #include <wctype.h>
 
 #define MAX_DEPTH 500
-#define MAX_REPEAT 1000
+#define MAX_REPEAT 1000 /* copies, also of repetitions within each other; as in Go */
 #define MAX_NODES 10000
 #define MAX_PROGRAM 50000
 #define MAX_RUNE 0x10FFFFu
@@ -524,6 +524,30 @@ static const char *parse_counts(const char *p, const char *end, uint32_t *min, u
   return p + 1;
 }
 
+/*
+ * Whether no more than `most` copies of anything come from the counted repetitions within each
+ * other: Go's rule. It also keeps compile from going around for ever over what emits nothing.
+ */
+static bool repeats_fit(const struct parser *s, uint32_t at, uint32_t most) {
+  const struct node *n = &s->nodes[at];
+  switch (n->kind) {
+  case NODE_REPEAT: {
+    uint32_t copies = n->max == UNBOUNDED ? n->min : n->max;
+    if (n->max == 0)
+      return true;
+    return copies <= most && repeats_fit(s, n->a, copies > 0 ? most / copies : most);
+  }
+  case NODE_CAT:
+  case NODE_ALT:
+    return repeats_fit(s, n->a, most) && repeats_fit(s, n->b, most);
+  case NODE_EMPTY:
+  case NODE_CLASS:
+  case NODE_ASSERT:
+    break;
+  }
+  return true;
+}
+
 static uint32_t parse_repeat(struct parser *s) {
   uint32_t n = parse_atom(s);
   const char *before = NULL;
@@ -549,6 +573,9 @@ static uint32_t parse_repeat(struct parser *s) {
       return fail(s, "invalid nested repetition operator", before, s->p);
     before = op;
     n = make_node(s, (struct node){NODE_REPEAT, n, 0, min, max});
+    if (n != NO_NODE && *op == '{' && (min > 1 || (max != UNBOUNDED && max > 1)) &&
+        !repeats_fit(s, n, MAX_REPEAT))
+      return fail(s, "invalid repeat count", op, s->p);
   }
   return n;
 }
@@ -611,7 +638,7 @@ static void compile_repeat(struct regex *re, const struct node *nodes, const str
   }
 }
 
-/* Sequences and alternatives lean to the left; walking that way keeps the recursion shallow. */
+/* As deep as the tree, so MAX_NODES calls at the most: a sequence of n leans to the left. */
 static void compile(struct regex *re, const struct node *nodes, uint32_t at) {
   const struct node *n = &nodes[at];
   switch (n->kind) {

@@ -104,7 +104,10 @@ static void wrong_regexes_are_explained(void **state) {
       {"\\y", "invalid escape sequence: `\\y`"},
       {"(?z)", "invalid or unsupported Perl syntax: `(?z`"},
       {"\\pL", "Unicode classes are not supported: `\\p`"},
-      {"((a{100}){100}){100}", "expression too large"},
+      {"(a{100}){100}", "invalid repeat count: `{100}`"},
+      {"((a{30}|b){2,})*(c(a{30}|b)){34}", "invalid repeat count: `{34}`"},
+      {"((((){1000}){1000}){1000}){1000}", "invalid repeat count: `{1000}`"},
+      {"(abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz){1000}", "expression too large"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char why[200];
@@ -121,6 +124,9 @@ static void no_regex_blows_up(void **state) {
   struct regex *re = regex_new(text_of("^(a?){30}a{30}$"), why, sizeof why);
   assert_non_null(re);
   assert_true(regex_match(re, text_of("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")));
+  regex_free(re);
+  re = regex_new(text_of("^(((a{10}){10}|b{0}){10}c{2,}){1}$"), why, sizeof why);
+  assert_non_null(re);
   regex_free(re);
 }
 
