@@ -286,12 +286,21 @@ static bool count_axes(struct rundata *d) {
   return ok;
 }
 
-/* Prints into out, which holds size bytes; names that do not fit are cut, and stay distinct enough.
- */
-static void append(char *out, size_t size, const char *between, struct text t) {
-  size_t used = strlen(out);
+/* Adds t to the text in out, which has room for it. */
+static void append(char *out, const char *between, struct text t) {
   if (t.n)
-    snprintf(out + used, size - used, "%s%.*s", used ? between : "", (int)t.n, t.p);
+    sprintf(out + strlen(out), "%s%.*s", *out ? between : "", (int)t.n, t.p);
+}
+
+static bool place_names(struct rundata *d, struct rundata_cell *c, const char *row,
+                        const char *column) {
+  size_t row_index, column_index;
+  if (!names_add(&d->rows, row, strlen(row), &row_index) ||
+      !names_add(&d->columns, column, strlen(column), &column_index))
+    return false;
+  c->row = (unsigned)row_index;
+  c->column = (unsigned)column_index;
+  return add_count(d, c->threads);
 }
 
 /*
@@ -300,29 +309,28 @@ static void append(char *out, size_t size, const char *between, struct text t) {
  */
 static bool place_cell(struct rundata *d, struct rundata_cell *c) {
   struct name_parts p = split_name(text_of(c->name));
-  char row[600] = "", column[300] = "";
-  size_t index;
-  append(row, sizeof row, "", p.row);
+  /* The name's parts, none more than twice (a row can have one in its middle), and an allocator. */
+  size_t room = 2 * strlen(c->name) + strlen(c->allocator) + sizeof "/+@";
+  char *row = calloc(2, room), *column = row + room;
+  if (!row)
+    return false;
+  append(row, "", p.row);
   if (d->builds > 1) {
-    append(row, sizeof row, "/", p.strategy);
-    append(column, sizeof column, "", p.build);
+    append(row, "/", p.strategy);
+    append(column, "", p.build);
   } else {
-    append(column, sizeof column, "", p.strategy);
+    append(column, "", p.strategy);
   }
   if (d->disciplines > 1)
-    append(d->builds > 1 ? row : column, sizeof column, "+", p.discipline);
+    append(d->builds > 1 ? row : column, "+", p.discipline);
   if (d->allocators > 1)
-    append(row, sizeof row, "@", text_of(c->allocator));
+    append(row, "@", text_of(c->allocator));
   if (!*column)
     strcpy(column, "-");
   c->threads = p.threads;
-  if (!names_add(&d->rows, row, strlen(row), &index))
-    return false;
-  c->row = (unsigned)index;
-  if (!names_add(&d->columns, column, strlen(column), &index))
-    return false;
-  c->column = (unsigned)index;
-  return add_count(d, c->threads);
+  bool ok = place_names(d, c, row, column);
+  free(row);
+  return ok;
 }
 
 static int by_value(const void *a, const void *b) {

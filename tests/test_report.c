@@ -209,6 +209,27 @@ static void disciplines_and_allocators_that_vary_stand_in_names(void **state) {
   report_free(&r);
 }
 
+/* As long as a file of somebody else may have them: neither cut nor taken for one another. */
+static void names_may_have_any_length(void **state) {
+  struct place *p = *state;
+  static char case_name[701], discipline[401], text[8000], row[1200];
+  memset(case_name, 'c', sizeof case_name - 1);
+  memset(discipline, 'd', sizeof discipline - 1);
+  snprintf(text, sizeof text,
+           "Benchmark%s/strategy=a/discipline=%s/build=x-2\t1\t100 ns/op\n"
+           "Benchmark%s/strategy=a/discipline=%s1/build=x-2\t1\t100 ns/op\n"
+           "Benchmark%s/strategy=a/build=y-2\t1\t90 ns/op\n",
+           case_name, discipline, case_name, discipline, case_name);
+  write_file(p, "detail.txt", text);
+  struct report r;
+  load(&r, p);
+  snprintf(row, sizeof row, "%s/a+%s1", case_name, discipline);
+  assert_int_equal(r.data.rows.count, 3);
+  assert_string_equal(r.data.rows.names[1], row);
+  assert_string_equal(r.data.columns.names[1], "y");
+  report_free(&r);
+}
+
 static void a_pace_of_trims_is_no_row_of_its_own(void **state) {
   struct place *p = *state;
   write_file(p, "detail.txt",
@@ -647,6 +668,7 @@ int main(void) {
       WITH_RUN(cells_are_found_by_row_column_and_threads),
       PLACE(builds_become_columns_and_strategies_rows),
       PLACE(disciplines_and_allocators_that_vary_stand_in_names),
+      PLACE(names_may_have_any_length),
       PLACE(a_pace_of_trims_is_no_row_of_its_own),
       PLACE(what_is_no_run_is_refused_by_name),
       PLACE(an_unfinished_round_counts_and_its_cut_line_does_not),
