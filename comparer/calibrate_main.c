@@ -6,6 +6,7 @@
  * what is measured. Every table has a seed of its own: figures do not move when another changes.
  */
 #include "comparer/analysis.h"
+#include "comparer/sort.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,14 +73,9 @@ struct simulation {
   bool outside; /* a figure left its range */
 };
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void side_finish(struct side *s, size_t n) {
   memcpy(s->sorted, s->values, n * sizeof *s->values);
-  qsort(s->sorted, n, sizeof *s->sorted, ascending);
+  sort_doubles(s->sorted, n);
   for (size_t i = 0; i < n; i++)
     s->origins[i] = (struct sample_origin){
         .run = 1, .round = (uint32_t)i + 1, .seq = (uint32_t)i, .process = (uint32_t)i + 1};

@@ -10,6 +10,7 @@
  * rounded when the sum was formed.
  */
 #include "comparer/inversion.h"
+#include "comparer/sort.h"
 #include "comparer/stats_work.h"
 
 #include <float.h>
@@ -140,16 +141,11 @@ static bool ranking_p(struct stats_work *w, const struct ranking *r, double *p) 
   return true;
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double *sorted_copy(struct stats_work *w, const double *d, size_t n) {
   double *copy = work_scratch(w, SCRATCH_SORTED, n, sizeof *copy);
   if (copy && n > 0) {
     memcpy(copy, d, n * sizeof *copy);
-    qsort(copy, n, sizeof *copy, ascending);
+    sort_doubles(copy, n);
   }
   return copy;
 }

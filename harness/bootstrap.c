@@ -1,6 +1,8 @@
 /* Resampling of rounds; see bootstrap.h. */
 #include "harness/bootstrap.h"
 
+#include "comparer/sort.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,11 +139,6 @@ void bootstrap_draw(struct bootstrap *b) {
   }
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Insertion: the lists are short, and nearly all of a bootstrap's time is spent here. */
 static void sort_few(double *x, size_t n) {
   for (size_t i = 1; i < n; i++) {
@@ -163,12 +160,12 @@ double bootstrap_median(struct bootstrap *b, size_t cell, const double *values) 
   if (n <= 64)
     sort_few(b->scratch, n);
   else
-    qsort(b->scratch, n, sizeof *b->scratch, by_value);
+    sort_doubles(b->scratch, n);
   return n % 2 ? b->scratch[n / 2] : (b->scratch[n / 2 - 1] + b->scratch[n / 2]) / 2;
 }
 
 struct bootstrap_interval bootstrap_interval(double *drawn, size_t n, double confidence) {
-  qsort(drawn, n, sizeof *drawn, by_value);
+  sort_doubles(drawn, n);
   size_t cut = (size_t)((1 - confidence) / 2 * (double)n);
   cut = n == 0 ? 0 : cut >= n ? n - 1 : cut;
   if (n == 0)

@@ -1,6 +1,8 @@
 /* Budgets of cells; see budgets.h. */
 #include "harness/budgets.h"
 
+#include "comparer/sort.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,18 +104,13 @@ bool budgets_center(const struct budget_set *b, struct budget_sample *out) {
   return true;
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 bool budgets_interval(const struct budget_set *b, enum budget_state state, double *lo, double *hi) {
   double *values = malloc(b->n * sizeof *values);
   if (!values)
     return false;
   for (size_t i = 0; i < b->n; i++)
     values[i] = b->samples[i].state[state];
-  qsort(values, b->n, sizeof *values, by_value);
+  sort_doubles(values, b->n);
   struct stats_ranks ranks = stats_median_ranks(b->n, 0.95);
   *lo = ranks.lo >= 1 ? values[ranks.lo - 1] : -INFINITY;
   *hi = ranks.hi <= b->n ? values[ranks.hi - 1] : INFINITY;

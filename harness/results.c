@@ -1,7 +1,9 @@
 /* Samples as Go benchmark text; see results.h. */
 #include "harness/results.h"
 
-#include <ctype.h>
+#include "comparer/sort.h"
+#include "comparer/stats.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -41,11 +43,6 @@ void results_free(struct results *r) {
   *r = (struct results){0};
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 double results_median_calibration(const struct results *r) {
   double *values = malloc((r->count + 1) * sizeof *values);
   size_t n = 0;
@@ -54,8 +51,8 @@ double results_median_calibration(const struct results *r) {
   for (size_t i = 0; i < r->count; i++)
     if (sample_get(&r->items[i].sample, UNIT_CALIBRATION, &values[n]) && values[n] > 0)
       n++;
-  qsort(values, n, sizeof *values, by_value);
-  double median = n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
+  sort_doubles(values, n);
+  double median = n == 0 ? 0 : stats_median(values, n);
   free(values);
   return median;
 }

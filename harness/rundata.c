@@ -3,6 +3,7 @@
  */
 #include "harness/rundata.h"
 #include "comparer/reader.h"
+#include "comparer/sort.h"
 #include "harness/sample.h"
 
 #include <errno.h>
@@ -333,11 +334,6 @@ static bool place_cell(struct rundata *d, struct rundata_cell *c) {
   return ok;
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 static bool sort_values(struct rundata_cell *c) {
   for (size_t i = 0; i < c->unit_count; i++) {
     struct rundata_values *v = &c->units[i];
@@ -347,7 +343,7 @@ static bool sort_values(struct rundata_cell *c) {
     if (!v->sorted)
       return false;
     memcpy(v->sorted, v->values, v->n * sizeof *v->sorted);
-    qsort(v->sorted, v->n, sizeof *v->sorted, by_value);
+    sort_doubles(v->sorted, v->n);
   }
   return true;
 }
