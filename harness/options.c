@@ -1,6 +1,7 @@
 /* Parsing of `poolbench run`'s options; see options.h. A table of names and one setter each. */
 #include "harness/options.h"
 #include "harness/cell.h"
+#include "harness/digits.h"
 #include "harness/suggest.h"
 
 #include <ctype.h>
@@ -19,26 +20,9 @@ struct option_def {
 
 #define usage(e, ...) error_set((e), EXIT_USAGE, __VA_ARGS__)
 
-/* A whole number in decimal digits only: strtoul alone would take "-1", " 3" and "0x20". */
-static bool whole_number(const char *text, size_t length, uint64_t *out) {
-  uint64_t value = 0;
-  if (length == 0)
-    return false;
-  for (size_t i = 0; i < length; i++) {
-    if (!isdigit((unsigned char)text[i]))
-      return false;
-    uint64_t digit = (uint64_t)(text[i] - '0');
-    if (value > (UINT64_MAX - digit) / 10)
-      return false;
-    value = value * 10 + digit;
-  }
-  *out = value;
-  return true;
-}
-
 static bool number_option(const char *name, const char *text, uint64_t least, uint64_t most,
                           uint64_t *out, struct error *e) {
-  if (!whole_number(text, strlen(text), out) || *out < least || *out > most)
+  if (!digits_parse(text, strlen(text), out) || *out < least || *out > most)
     return usage(e, "--%s %s: give a whole number from %llu to %llu", name,
                  *text ? text : "(nothing)", (unsigned long long)least, (unsigned long long)most);
   return true;
@@ -53,7 +37,7 @@ static bool add_count(struct options *o, const char *text, size_t length, const 
                  "--cpus %s: a CPU set? use --cpuset %s; --cpus takes numbers of threads, "
                  "such as 32 or 1,8,32",
                  whole, whole);
-  if (!whole_number(text, length, &n))
+  if (!digits_parse(text, length, &n))
     return usage(e,
                  "--cpus %s: \"%.*s\" is not a number of threads; write --cpus 32 or --cpus "
                  "1,8,32",

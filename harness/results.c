@@ -3,6 +3,7 @@
 
 #include "comparer/sort.h"
 #include "comparer/stats.h"
+#include "harness/digits.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -344,14 +345,13 @@ static bool read_values(struct reader *r, char **rest) {
 
 /* A sample's line ends what its comments began. */
 static bool read_sample(struct reader *r, char *text) {
-  char *rest = text, *end;
+  char *rest = text;
   const char *name = strsep(&rest, "\t"), *ops = strsep(&rest, "\t");
   if (r->item.round == 0)
     return bad(r, "a sample without its `# run` line");
   if (!find_cell(r, name, &r->item.cell))
     return bad(r, "a sample of another plan");
-  r->item.sample.ops = ops ? strtoull(ops, &end, 10) : 0;
-  if (!ops || end == ops || *end != '\0')
+  if (!ops || !digits_parse(ops, strlen(ops), &r->item.sample.ops))
     return bad(r, "a number of ops was expected");
   if (!read_values(r, &rest))
     return false;
@@ -368,7 +368,7 @@ static bool read_run(struct reader *r, const char *text) {
   char id[40];
   sample_free(&r->item.sample);
   r->item = (struct result){0};
-  if (sscanf(text, "%39s round %u seq %u", id, &r->item.round, &r->item.seq) != 3 ||
+  if (sscanf(text, "%39s round %9u seq %9u", id, &r->item.round, &r->item.seq) != 3 ||
       r->item.round == 0)
     return bad(r, "\"# run ID round N seq K\" was expected");
   return strcmp(id, r->frame->run_id) == 0 || bad(r, "a sample of another run");

@@ -6,7 +6,8 @@
  */
 #include "harness/sample.h"
 
-#include <errno.h>
+#include "harness/digits.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -192,14 +193,6 @@ static bool parse_value(const char *text, double *value) {
   return *end == '\0' && isfinite(*value);
 }
 
-static bool parse_count(const char *text, uint64_t *count) {
-  if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
-    return false;
-  errno = 0;
-  *count = strtoull(text, NULL, 10);
-  return errno == 0;
-}
-
 static bool has_name(const struct sample_text *list, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++)
     if (strcmp(list[i].name, name) == 0)
@@ -216,7 +209,7 @@ static bool read_ops(struct reader *r, const char *line, char *rest) {
   if (r->has_ops)
     return wrong(r, line, "ops twice");
   r->has_ops = true;
-  return parse_count(rest, &r->sample->ops) || wrong(r, line, "no count of ops");
+  return digits_parse(rest, strlen(rest), &r->sample->ops) || wrong(r, line, "no count of ops");
 }
 
 static bool read_unit(struct reader *r, const char *line, char *rest) {

@@ -5,9 +5,9 @@
  */
 #include "harness/cell.h"
 #include "harness/clock.h"
+#include "harness/digits.h"
 #include "harness/sample.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define DEFAULT_WINDOW_NS (200 * NS_PER_MS)
+#define MOST_CPUS (1u << 20) /* far above any machine: beyond, a CPU number is a mistake */
 
 /* What the options fill. */
 struct command {
@@ -28,10 +29,7 @@ struct command {
 
 static bool parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
                          uint64_t *out, struct error *e) {
-  char *end;
-  errno = 0;
-  *out = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || *out < least || *out > most)
+  if (!digits_parse(text, strlen(text), out) || *out < least || *out > most)
     return error_set(e, EXIT_USAGE, "worker: %s \"%s\": not a number from %" PRIu64 " to %" PRIu64,
                      option, text, least, most);
   return true;
@@ -156,16 +154,16 @@ static bool parse_cpu_map(struct command *c, struct error *e) {
   if (!c->cpus)
     return error_set(e, EXIT_SAMPLES, "worker: out of memory");
   for (unsigned i = 0; i < c->cell.threads; i++) {
-    char *end;
-    errno = 0;
-    unsigned long cpu = strtoul(text, &end, 10);
+    uint64_t cpu;
+    size_t length = strcspn(text, ",");
     bool last = i + 1 == c->cell.threads;
-    if (*text < '0' || *text > '9' || errno != 0 || cpu >= 1u << 20 || *end != (last ? '\0' : ','))
+    if (!digits_parse(text, length, &cpu) || cpu >= MOST_CPUS ||
+        text[length] != (last ? '\0' : ','))
       return error_set(e, EXIT_USAGE,
                        "worker: --cpu-map \"%s\": not %u CPU numbers with commas between",
                        c->cpu_map, c->cell.threads);
     c->cpus[i] = (int)cpu;
-    text = end + 1;
+    text += length + 1;
   }
   c->cell.cpu_map = c->cpus;
   return true;
