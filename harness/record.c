@@ -2,6 +2,7 @@
  * run.json: a run written down, and read back to go on with it. See run.h and
  * docs/file-format.md. Prints nothing, decides nothing.
  */
+#include "harness/digits.h"
 #include "harness/presets.h"
 #include "harness/run.h"
 #include "harness/version.h"
@@ -432,12 +433,25 @@ static bool same_plan(const json_t *cells, struct plan *p, struct run_cell *stat
   return true;
 }
 
-static void resume_texts(const json_t *o, bool (*add)(struct sample *, const char *, const char *),
-                         struct sample *facts) {
+static bool resume_texts(const json_t *o, bool (*add)(struct sample *, const char *, const char *),
+                         struct sample *facts, struct error *e) {
   const char *key;
   json_t *value;
-  json_object_foreach((json_t *)o, key, value) if (json_string_value(value))
-      add(facts, key, json_string_value(value));
+  json_object_foreach((json_t *)o, key, value) {
+    const char *text = json_string_value(value);
+    if (text && !add(facts, key, text))
+      return error_set(e, EXIT_INPUT, "out of memory");
+  }
+  return true;
+}
+
+/* As unsigned_number wrote it. */
+static bool resume_seed(const json_t *seed, uint64_t *out, struct error *e) {
+  const char *text = json_string_value(seed);
+  if (!text)
+    *out = (uint64_t)json_integer_value(seed);
+  return !text || digits_parse(text, strlen(text), out) ||
+         error_set(e, EXIT_INPUT, "run.json: its seed \"%.40s\" is no number", text);
 }
 
 bool record_resume(const json_t *record, struct run *run, struct error *e) {
@@ -453,18 +467,17 @@ bool record_resume(const json_t *record, struct run *run, struct error *e) {
                      "cannot go on with this run: its plan is not the one that its "
                      "command makes here; start a new one");
   snprintf(run->id, sizeof run->id, "%.23s", member(record, "id"));
-  const json_t *seed = json_object_get(plan, "seed");
-  run->plan.seed = json_is_string(seed) ? strtoull(json_string_value(seed), NULL, 10)
-                                        : (uint64_t)json_integer_value(seed);
+  if (!resume_seed(json_object_get(plan, "seed"), &run->plan.seed, e))
+    return false;
   run->plan.rounds = (unsigned)member_number(plan, "rounds");
   run->plan.sweep_rounds = (unsigned)member_number(plan, "sweep_rounds");
   run->started = (time_t)member_number(record, "started");
   run->times =
       (struct run_times){member_number(times, "wall_ns"), member_number(times, "samples_ns"),
                          member_number(times, "measured_ns"), member_number(times, "warmup_ns")};
-  resume_texts(json_object_get(record, "missing"), sample_add_missing, &run->facts);
-  resume_texts(json_object_get(record, "facts"), sample_add_note, &run->facts);
-  return resume_failures(json_object_get(record, "failed"), run, e);
+  return resume_texts(json_object_get(record, "missing"), sample_add_missing, &run->facts, e) &&
+         resume_texts(json_object_get(record, "facts"), sample_add_note, &run->facts, e) &&
+         resume_failures(json_object_get(record, "failed"), run, e);
 }
 
 /* --- topology ---------------------------------------------------------------------------- */
