@@ -3,6 +3,8 @@
  */
 #include "harness/launch.h"
 
+#include "harness/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -20,12 +21,6 @@ enum {
   SAMPLE_MOST = 1 << 20, /* a sample is some kilobytes; more is garbage */
   DRAIN_MOST = 64,       /* reads after the worker ended, so that a grandchild cannot hold us up */
 };
-
-static uint64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 const char *launch_outcome_name(enum launch_outcome o) {
   static const char *const names[] = {"sample",  "crashed",     "hung",
@@ -47,13 +42,13 @@ bool launcher_open(struct launcher *l, struct error *e) {
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
     if (!is_ignored(ends[i]))
       sigaddset(&set, ends[i]);
-  if (sigaction(SIGCHLD, &usual, &l->old_child) != 0 ||
-      sigprocmask(SIG_BLOCK, &set, &l->old_mask) != 0)
-    return error_errno(e, EXIT_INPUT, "preparing signals");
   l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (l->signals < 0) {
-    error_errno(e, EXIT_INPUT, "opening a signalfd");
-    sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+  if (l->signals < 0)
+    return error_errno(e, EXIT_INPUT, "opening a signalfd");
+  if (sigprocmask(SIG_BLOCK, &set, &l->old_mask) != 0 ||
+      sigaction(SIGCHLD, &usual, &l->old_child) != 0) {
+    error_errno(e, EXIT_INPUT, "preparing signals");
+    close(l->signals); /* both calls fail for a wrong argument only: there is nothing to undo */
     return false;
   }
   return true;
@@ -239,13 +234,13 @@ static bool watch(struct launcher *l, pid_t pid, uint64_t deadline, struct strea
                   struct stream *output, int *stop) {
   *stop = 0;
   while (!has_ended(pid)) {
-    uint64_t t = now();
+    uint64_t t = clock_wall_ns();
     if (t >= deadline)
       return false;
     struct pollfd fds[] = {{.fd = l->signals, .events = POLLIN},
                            {.fd = sample->fd, .events = POLLIN},
                            {.fd = output->fd, .events = POLLIN}};
-    uint64_t left_ms = (deadline - t) / 1000000 + 1;
+    uint64_t left_ms = (deadline - t) / NS_PER_MS + 1;
     if (poll(fds, 3, left_ms > 60000 ? 60000 : (int)left_ms) < 0 && errno != EINTR)
       return false;
     stream_read(sample);
@@ -329,12 +324,12 @@ static void run(struct launcher *l, const struct launch_request *r, int fds[2][2
     not_started(out, "cannot start", r->program, error);
     return;
   }
-  bool ended = watch(l, pid, now() + r->timeout_ns, sample, output, &stop);
+  bool ended = watch(l, pid, clock_wall_ns() + r->timeout_ns, sample, output, &stop);
   finish(pid, ended, stop, r->timeout_ns, sample, output, out);
 }
 
 void launch(struct launcher *l, const struct launch_request *request, struct launch_result *out) {
-  uint64_t start = now();
+  uint64_t start = clock_wall_ns();
   int fds[2][2];
   *out = (struct launch_result){0};
   struct stream sample = {.room = SAMPLE_MOST, .data = malloc(SAMPLE_MOST)};
@@ -360,5 +355,5 @@ void launch(struct launcher *l, const struct launch_request *request, struct lau
   }
   free(sample.data);
   out->output[output.length] = '\0';
-  out->wall_ns = now() - start;
+  out->wall_ns = clock_wall_ns() - start;
 }
