@@ -53,10 +53,6 @@ static struct pool *arena_open(const struct kind *kinds, size_t kind_count,
   return base_open(sizeof(struct pool), sizeof(struct arena_thread), kinds, kind_count, config);
 }
 
-static void arena_close(struct pool *pool) {
-  base_close(&pool->base);
-}
-
 static struct pool_thread *arena_attach(struct pool *pool) {
   struct arena_thread *thread = base_attach(&pool->base);
   if (!thread)
@@ -199,20 +195,12 @@ static void arena_drop(struct pool_thread *thread, unsigned kind, void *object) 
   pool_count(&thread->counters.drops, 1);
 }
 
-static void arena_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 static void arena_trim(struct pool *pool) {
   base_trim(&pool->base);
 }
 
 static void arena_quiesce(struct pool *pool, struct pool_thread *t) {
   trim_if_due(pool, (struct arena_thread *)t);
-}
-
-static void arena_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 static void add_chunks(struct base_thread *t, void *arg) {
@@ -233,7 +221,7 @@ const struct strategy strategy_arena = {
     .summary = "bump allocation within a scope, reset at its end",
     .flags = STRATEGY_OBJECTS_DIE_WITH_SCOPE,
     .open = arena_open,
-    .close = arena_close,
+    .close = base_pool_close,
     .attach = arena_attach,
     .detach = arena_detach,
     .begin = arena_begin,
@@ -241,9 +229,9 @@ const struct strategy strategy_arena = {
     .get = arena_get,
     .put = arena_put,
     .drop = arena_drop,
-    .release = arena_release,
+    .release = base_release_nothing,
     .trim = arena_trim,
     .quiesce = arena_quiesce,
-    .stats = arena_stats,
+    .stats = base_pool_stats,
     .held = arena_held,
 };

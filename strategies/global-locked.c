@@ -88,12 +88,6 @@ static struct pool_thread *locked_attach(struct pool *pool) {
   return &thread->base.thread;
 }
 
-static void locked_detach(struct pool *pool, struct pool_thread *t) {
-  struct locked_thread *thread = (struct locked_thread *)t;
-  base_leave(&pool->base, &thread->base);
-  base_free(&pool->base, &thread->base);
-}
-
 static struct pool_scope *locked_begin(struct pool *pool, struct pool_thread *thread,
                                        struct pool_owner *owner) {
   (void)pool, (void)owner;
@@ -141,10 +135,6 @@ static void locked_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_free(&thread->pool->base.kinds[kind], object);
 }
 
-static void locked_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 /* Takes the lists away under the lock and frees them outside, so that nobody waits for free. */
 static void locked_trim(struct pool *pool) {
   struct freelist taken[POOL_MAX_KINDS];
@@ -156,14 +146,6 @@ static void locked_trim(struct pool *pool) {
   lock_release(&pool->lock, &hold);
   for (size_t i = 0; i < count; i++)
     freelist_clear(&taken[i]);
-}
-
-static void locked_quiesce(struct pool *pool, struct pool_thread *thread) {
-  (void)pool, (void)thread;
-}
-
-static void locked_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 static void locked_held(struct pool *pool, struct pool_held *out) {
@@ -182,15 +164,15 @@ const struct strategy strategy_global_locked = {
     .open = locked_open,
     .close = locked_close,
     .attach = locked_attach,
-    .detach = locked_detach,
+    .detach = base_thread_detach,
     .begin = locked_begin,
     .end = locked_end,
     .get = locked_get,
     .put = locked_put,
     .drop = locked_drop,
-    .release = locked_release,
+    .release = base_release_nothing,
     .trim = locked_trim,
-    .quiesce = locked_quiesce,
-    .stats = locked_stats,
+    .quiesce = base_quiesce_nothing,
+    .stats = base_pool_stats,
     .held = locked_held,
 };

@@ -25,10 +25,6 @@ static struct pool *malloc_open(const struct kind *kinds, size_t kind_count,
   return base_open(sizeof(struct pool), sizeof(struct malloc_thread), kinds, kind_count, config);
 }
 
-static void malloc_close(struct pool *pool) {
-  base_close(&pool->base);
-}
-
 static struct pool_thread *malloc_attach(struct pool *pool) {
   struct malloc_thread *thread = base_attach(&pool->base);
   if (!thread)
@@ -37,12 +33,6 @@ static struct pool_thread *malloc_attach(struct pool *pool) {
   thread->kinds = pool->base.kinds;
   base_enter(&pool->base, &thread->base);
   return &thread->base.thread;
-}
-
-static void malloc_detach(struct pool *pool, struct pool_thread *t) {
-  struct malloc_thread *thread = (struct malloc_thread *)t;
-  base_leave(&pool->base, &thread->base);
-  base_free(&pool->base, &thread->base);
 }
 
 static struct pool_scope *malloc_begin(struct pool *pool, struct pool_thread *thread,
@@ -74,22 +64,6 @@ static void malloc_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_free(&thread->kinds[kind], object);
 }
 
-static void malloc_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
-static void malloc_trim(struct pool *pool) {
-  (void)pool;
-}
-
-static void malloc_quiesce(struct pool *pool, struct pool_thread *thread) {
-  (void)pool, (void)thread;
-}
-
-static void malloc_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
-}
-
 static void malloc_held(struct pool *pool, struct pool_held *out) {
   (void)pool;
   *out = (struct pool_held){0};
@@ -100,17 +74,17 @@ const struct strategy strategy_malloc = {
     .summary = "every get from the allocator, every put back to it",
     .flags = STRATEGY_NEVER_HITS,
     .open = malloc_open,
-    .close = malloc_close,
+    .close = base_pool_close,
     .attach = malloc_attach,
-    .detach = malloc_detach,
+    .detach = base_thread_detach,
     .begin = malloc_begin,
     .end = malloc_end,
     .get = malloc_get,
     .put = malloc_put,
     .drop = malloc_drop,
-    .release = malloc_release,
-    .trim = malloc_trim,
-    .quiesce = malloc_quiesce,
-    .stats = malloc_stats,
+    .release = base_release_nothing,
+    .trim = base_trim_nothing,
+    .quiesce = base_quiesce_nothing,
+    .stats = base_pool_stats,
     .held = malloc_held,
 };

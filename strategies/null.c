@@ -28,10 +28,6 @@ static struct pool *null_open(const struct kind *kinds, size_t kind_count,
   return base_open(sizeof(struct pool), sizeof(struct null_thread), kinds, kind_count, config);
 }
 
-static void null_close(struct pool *pool) {
-  base_close(&pool->base);
-}
-
 static void free_thread(struct pool *pool, struct null_thread *thread) {
   for (size_t i = 0; i < pool->base.kind_count; i++)
     if (thread->objects[i])
@@ -90,22 +86,6 @@ static void null_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_clear(&thread->kinds[kind], object);
 }
 
-static void null_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
-static void null_trim(struct pool *pool) {
-  (void)pool;
-}
-
-static void null_quiesce(struct pool *pool, struct pool_thread *thread) {
-  (void)pool, (void)thread;
-}
-
-static void null_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
-}
-
 static void add_held(struct base_thread *t, void *arg) {
   struct null_thread *thread = (struct null_thread *)t;
   struct pool_held *held = arg;
@@ -125,7 +105,7 @@ const struct strategy strategy_null = {
     .summary = "one preset object a thread and kind: what dispatch and harness cost",
     .flags = STRATEGY_ONE_OBJECT,
     .open = null_open,
-    .close = null_close,
+    .close = base_pool_close,
     .attach = null_attach,
     .detach = null_detach,
     .begin = null_begin,
@@ -133,9 +113,9 @@ const struct strategy strategy_null = {
     .get = null_get,
     .put = null_put,
     .drop = null_drop,
-    .release = null_release,
-    .trim = null_trim,
-    .quiesce = null_quiesce,
-    .stats = null_stats,
+    .release = base_release_nothing,
+    .trim = base_trim_nothing,
+    .quiesce = base_quiesce_nothing,
+    .stats = base_pool_stats,
     .held = null_held,
 };

@@ -96,12 +96,6 @@ static struct pool_thread *owned_attach(struct pool *pool) {
   return &thread->base.thread;
 }
 
-static void owned_detach(struct pool *pool, struct pool_thread *t) {
-  struct owned_thread *thread = (struct owned_thread *)t;
-  base_leave(&pool->base, &thread->base);
-  base_free(&pool->base, &thread->base);
-}
-
 /* Nested scopes of one owner are the same scope; those of two are two. */
 static struct pool_scope *owned_begin(struct pool *pool, struct pool_thread *thread,
                                       struct pool_owner *owner) {
@@ -135,18 +129,6 @@ static void owned_release(struct pool *pool, struct pool_owner *owner) {
   owner->state = NULL;
 }
 
-static void owned_trim(struct pool *pool) {
-  (void)pool;
-}
-
-static void owned_quiesce(struct pool *pool, struct pool_thread *thread) {
-  (void)pool, (void)thread;
-}
-
-static void owned_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
-}
-
 static void owned_held(struct pool *pool, struct pool_held *out) {
   *out = (struct pool_held){0};
   pthread_mutex_lock(&pool->lock);
@@ -163,15 +145,15 @@ const struct strategy strategy_owned = {
     .open = owned_open,
     .close = owned_close,
     .attach = owned_attach,
-    .detach = owned_detach,
+    .detach = base_thread_detach,
     .begin = owned_begin,
     .end = owned_end,
     .get = owned_get,
     .put = owned_put,
     .drop = owned_drop,
     .release = owned_release,
-    .trim = owned_trim,
-    .quiesce = owned_quiesce,
-    .stats = owned_stats,
+    .trim = base_trim_nothing,
+    .quiesce = base_quiesce_nothing,
+    .stats = base_pool_stats,
     .held = owned_held,
 };

@@ -25,12 +25,12 @@ struct own_thread {
   struct freelist lists[POOL_MAX_KINDS];
 };
 
-/*
- * Far above what one traversal holds, and a bound for one-way flows, which would otherwise
- * leak as fast as the producer allocates.
- */
 extern const struct strategy strategy_per_thread;
 
+/*
+ * The bounds lie far above what one traversal holds; without them one-way flows would leak as fast
+ * as the producer allocates.
+ */
 static const struct strategy_option own_options[] = {
     {"cap", "10000", "1..100000000", "most objects kept per thread and kind"},
     {"bytes", "67108864", FREELIST_BYTES_RANGE,
@@ -49,10 +49,6 @@ static struct pool *own_open(const struct kind *kinds, size_t kind_count,
   pool->cap = cap;
   pool->most_bytes = most_bytes;
   return pool;
-}
-
-static void own_close(struct pool *pool) {
-  base_close(&pool->base);
 }
 
 static struct pool_thread *own_attach(struct pool *pool) {
@@ -114,20 +110,12 @@ static void own_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_free(thread->lists[kind].kind, object);
 }
 
-static void own_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 static void own_trim(struct pool *pool) {
   base_trim(&pool->base);
 }
 
 static void own_quiesce(struct pool *pool, struct pool_thread *t) {
   trim_if_due(pool, (struct own_thread *)t);
-}
-
-static void own_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 static void add_held(struct base_thread *t, void *held) {
@@ -146,7 +134,7 @@ const struct strategy strategy_per_thread = {
     .summary = "LIFO lists of the attached thread, never shared",
     .options = own_options,
     .open = own_open,
-    .close = own_close,
+    .close = base_pool_close,
     .attach = own_attach,
     .detach = own_detach,
     .begin = own_begin,
@@ -154,9 +142,9 @@ const struct strategy strategy_per_thread = {
     .get = own_get,
     .put = own_put,
     .drop = own_drop,
-    .release = own_release,
+    .release = base_release_nothing,
     .trim = own_trim,
     .quiesce = own_quiesce,
-    .stats = own_stats,
+    .stats = base_pool_stats,
     .held = own_held,
 };

@@ -211,10 +211,6 @@ static void set_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_free(&((struct set_thread *)t)->kinds[kind], object);
 }
 
-static void set_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 static void set_trim(struct pool *pool) {
   struct lock_hold hold;
   lock_acquire(&pool->lock, &hold, NULL);
@@ -232,10 +228,6 @@ static void set_quiesce(struct pool *pool, struct pool_thread *t) {
     set_free(pool, thread->last);
     thread->last = NULL;
   }
-}
-
-static void set_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 static void add_set(const struct set *set, size_t kind_count, struct pool_held *held) {
@@ -279,9 +271,9 @@ const struct strategy strategy_pooled_freelists = {
     .get = set_get,
     .put = set_put,
     .drop = set_drop,
-    .release = set_release,
+    .release = base_release_nothing,
     .trim = set_trim,
     .quiesce = set_quiesce,
-    .stats = set_stats,
+    .stats = base_pool_stats,
     .held = set_held,
 };

@@ -448,10 +448,6 @@ static void shard_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_free(&((struct shard_thread *)t)->pool->base.kinds[kind], object);
 }
 
-static void shard_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 /* Shards without an owner are turned here; attach and detach are kept out meanwhile. */
 static void shard_trim(struct pool *pool) {
   struct ring *gone = NULL;
@@ -469,10 +465,6 @@ static void shard_trim(struct pool *pool) {
 
 static void shard_quiesce(struct pool *pool, struct pool_thread *t) {
   catch_up_if_due(pool, t);
-}
-
-static void shard_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 struct weighing {
@@ -512,9 +504,9 @@ const struct strategy strategy_sync_pool = {
     .get = shard_get,
     .put = shard_put,
     .drop = shard_drop,
-    .release = shard_release,
+    .release = base_release_nothing,
     .trim = shard_trim,
     .quiesce = shard_quiesce,
-    .stats = shard_stats,
+    .stats = base_pool_stats,
     .held = shard_held,
 };

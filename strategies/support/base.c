@@ -114,3 +114,28 @@ void base_each(struct base_pool *pool, void (*visit)(struct base_thread *thread,
     visit(t, arg);
   pthread_mutex_unlock(&pool->roster);
 }
+
+void base_pool_close(struct pool *pool) {
+  base_close((struct base_pool *)pool);
+}
+
+void base_pool_stats(struct pool *pool, struct pool_stats *out) {
+  base_stats((struct base_pool *)pool, out);
+}
+
+void base_thread_detach(struct pool *pool, struct pool_thread *thread) {
+  base_leave((struct base_pool *)pool, (struct base_thread *)thread);
+  base_free((struct base_pool *)pool, (struct base_thread *)thread);
+}
+
+void base_release_nothing(struct pool *pool, struct pool_owner *owner) {
+  (void)pool, (void)owner;
+}
+
+void base_trim_nothing(struct pool *pool) {
+  (void)pool;
+}
+
+void base_quiesce_nothing(struct pool *pool, struct pool_thread *thread) {
+  (void)pool, (void)thread;
+}

@@ -54,6 +54,17 @@ void base_free(struct base_pool *pool, struct base_thread *thread);
 /* The counters of all threads, past and present. */
 void base_stats(struct base_pool *pool, struct pool_stats *out);
 
+/*
+ * For a strategy's table: where its pool, its thread or an event needs no more than this. They
+ * rely on base_pool and base_thread being first members.
+ */
+void base_pool_close(struct pool *pool);
+void base_pool_stats(struct pool *pool, struct pool_stats *out);
+void base_thread_detach(struct pool *pool, struct pool_thread *thread);
+void base_release_nothing(struct pool *pool, struct pool_owner *owner);
+void base_trim_nothing(struct pool *pool);
+void base_quiesce_nothing(struct pool *pool, struct pool_thread *thread);
+
 /* Calls visit for every attached thread, which can neither leave nor enter meanwhile. */
 void base_each(struct base_pool *pool, void (*visit)(struct base_thread *thread, void *arg),
                void *arg);
