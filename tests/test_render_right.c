@@ -51,7 +51,7 @@ static void tied_p_is_never_above_1(void **state) {
   outcome_free(&o);
 }
 
-/* The seed's row "(p=0.000 n=5+4)": with all different, all tied sides p is 1/126. */
+/* A published row of benchstat "(p=0.000 n=5+4)": with all different, all tied sides p is 1/126. */
 static void five_against_four_cannot_be_below_0008(void **state) {
   (void)state;
   struct outcome o = compare_files(

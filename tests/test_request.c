@@ -65,7 +65,7 @@ static void old_request_allocates_55_blocks_and_pooled_52(void **state) {
   check_profile("OldRequest", "global-locked", 52, 2440);
 }
 
-/* The parts that the seed lists for Request, added up by hand. */
+/* The parts of an op that the Go program has for Request, added up by hand. */
 static void request_bytes_are_the_listed_parts(void **state) {
   (void)state;
   enum { OPS = 50 };

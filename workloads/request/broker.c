@@ -2,8 +2,8 @@
  * The broker; see broker.h. What is wrong with a session's input goes back to it as -ERR and ends
  * the session, as the client is part of this program and should not have sent it.
  *
- * Heap blocks, which are the seed's: a subject that is not in the session's match cache costs a
- * match (48 B), its list and its copy of the subject; SUB and UNSUB each copy their line (208 B).
+ * Heap blocks, which are the Go program's: a subject that is not in the session's match cache costs
+ * a match (48 B), its list and its copy of the subject; SUB and UNSUB each copy their line (208 B).
  */
 #include "workloads/request/broker.h"
 
@@ -43,7 +43,7 @@ struct command {
   struct text words[WIRE_MAX_WORDS];
   char line[128];
 };
-_Static_assert(sizeof(struct command) == 208, "the seed's size");
+_Static_assert(sizeof(struct command) == 208, "the Go program's size");
 
 struct broker *broker_open(void) {
   struct broker *b = heap_calloc(sizeof *b);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(struct channel) <= CHANNEL_BYTES, "fits the seed's size");
+_Static_assert(sizeof(struct channel) <= CHANNEL_BYTES, "fits the Go program's size");
 
 void waiter_init(struct waiter *w) {
   pthread_mutex_init(&w->lock, NULL);

@@ -25,7 +25,7 @@ struct channel {
   unsigned char *slots;
   size_t element, capacity, count, head; /* bytes; elements */
 };
-/* The block a channel is given; the seed's size. */
+/* The block a channel is given; the Go program's size. */
 #define CHANNEL_BYTES 96
 
 void waiter_init(struct waiter *w);

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(struct message) <= MESSAGE_BYTES, "fits the seed's size");
-_Static_assert(sizeof(struct subscription) <= SUBSCRIPTION_BYTES, "fits the seed's size");
+_Static_assert(sizeof(struct message) <= MESSAGE_BYTES, "fits the Go program's size");
+_Static_assert(sizeof(struct subscription) <= SUBSCRIPTION_BYTES, "fits the Go program's size");
 
 /* The table's entry for a subscription. */
 struct table_entry {

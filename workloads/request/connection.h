@@ -32,7 +32,7 @@ struct message {
   char *payload;         /* not terminated; NULL when empty */
   size_t subject_length, reply_length, payload_length;
 };
-/* The seed's size of the block, here and below; a struct may need less. */
+/* The Go program's size of the block, here and below; a struct may need less. */
 #define MESSAGE_BYTES 80
 
 /* Gets the message to free. Runs on the subscription's delivery thread. */

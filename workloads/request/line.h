@@ -1,5 +1,5 @@
 /*
- * Formatted protocol lines with the seed's allocation profile: SUB and UNSUB are rare in its
+ * Formatted protocol lines with the Go program's allocation profile: SUB and UNSUB are rare in its
  * design and so were formatted the easy way, by a general formatter that boxes every argument.
  */
 #ifndef POOLBENCH_REQUEST_LINE_H

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define REPLY_CAPACITY 8 /* pointers: the seed's 64 B */
+#define REPLY_CAPACITY 8 /* pointers: the Go program's 64 B */
 #define FIRST_WAITING 8
 
 /* What a request holds while it waits, freed in one place on every way out. */

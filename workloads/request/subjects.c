@@ -12,7 +12,7 @@ struct token {
   uint32_t hash, length;
   char text[SUBJECT_MAX_TOKEN + 1];
 };
-_Static_assert(sizeof(struct token) == 36, "the seed's size");
+_Static_assert(sizeof(struct token) == 36, "the Go program's size");
 
 struct node {
   struct token *token; /* NULL: the root */
@@ -22,8 +22,8 @@ struct node {
   struct node *tail; /* the child ">", which is in no bucket */
   size_t children;   /* all but the tail */
 };
-_Static_assert(sizeof(struct node) == 48, "the seed's size");
-_Static_assert(sizeof(struct subscriber) == 96, "the seed's size");
+_Static_assert(sizeof(struct node) == 48, "the Go program's size");
+_Static_assert(sizeof(struct subscriber) == 96, "the Go program's size");
 
 /* The result of routing one subject, kept by the session that asked. */
 struct match {
@@ -34,7 +34,7 @@ struct match {
   size_t count;
   struct subscriber **list;
 };
-_Static_assert(sizeof(struct match) == 48, "the seed's size");
+_Static_assert(sizeof(struct match) == 48, "the Go program's size");
 
 static uint32_t hash_bytes(struct text t) { /* FNV-1a */
   uint32_t h = 2166136261u;
@@ -322,7 +322,7 @@ enum subjects_result subjects_end(struct subjects *s, struct subscriber **list, 
                                   size_t most) {
   if (sid.length >= SID_SIZE)
     return SUBJECTS_BAD;
-  char *key = copy_sid(sid); /* a string of its own, as the seed's map of them is asked with */
+  char *key = copy_sid(sid); /* a string of its own, as the Go program asks its map with */
   if (!key)
     return SUBJECTS_NO_MEMORY;
   pthread_rwlock_wrlock(&s->lock);
@@ -397,13 +397,17 @@ static struct match *make_match(struct subjects *s, struct text subject, uint32_
   return m;
 }
 
+static bool is_match_of(const struct match *m, struct text subject, uint32_t hash) {
+  return m->hash == hash && m->length == subject.length &&
+         memcmp(m->subject, subject.at, subject.length) == 0;
+}
+
 /* Where the subject stands in the cache; the last place when it is not there. */
 static size_t cache_place(const struct match_cache *cache, struct text subject, uint32_t hash) {
   size_t i = 0;
   for (; i < MATCH_CACHE_SIZE - 1; i++) {
     const struct match *m = cache->entries[i];
-    if (!m || (m->hash == hash && m->length == subject.length &&
-               memcmp(m->subject, subject.at, subject.length) == 0))
+    if (!m || is_match_of(m, subject, hash))
       break;
   }
   return i;
@@ -415,9 +419,7 @@ static struct match *find_match(struct subjects *s, struct match_cache *cache,
   uint32_t hash = hash_bytes(subject);
   size_t i = cache_place(cache, subject, hash);
   struct match *m = cache->entries[i];
-  bool fits = m && m->hash == hash && m->length == subject.length &&
-              memcmp(m->subject, subject.at, subject.length) == 0;
-  if (!fits || m->generation != s->generation) {
+  if (!m || !is_match_of(m, subject, hash) || m->generation != s->generation) {
     if (m)
       free_match(m);
     cache->entries[i] = NULL;

@@ -5,8 +5,8 @@
  * token, to everything below ("_INBOX.ab.>"). The table is a trie of tokens under one rwlock:
  * routing takes it for reading, SUB and UNSUB for writing.
  *
- * The sizes of the blocks are the seed's: a fresh subject costs a node (48 B) and a token (36 B)
- * a level, its subscriber 96 B.
+ * The sizes of the blocks are the Go program's: a fresh subject costs a node (48 B) and a token
+ * (36 B) a level, its subscriber 96 B.
  */
 #ifndef POOLBENCH_REQUEST_SUBJECTS_H
 #define POOLBENCH_REQUEST_SUBJECTS_H

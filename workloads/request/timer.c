@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-_Static_assert(sizeof(struct timer) <= TIMER_BYTES, "a timer must fit the seed's block");
-_Static_assert(sizeof(struct timer_tick) == 24, "a tick has the size of a time in the seed");
+_Static_assert(sizeof(struct timer) <= TIMER_BYTES, "a timer must fit the Go program's block");
+_Static_assert(sizeof(struct timer_tick) == 24, "a tick has the size of a time in Go");
 
 #define NEVER INT64_MAX
 /* Enough for the connections that share a service: arming does not allocate in a measured part. */

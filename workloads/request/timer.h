@@ -47,7 +47,7 @@ struct timer {
   enum timer_state state;
 };
 
-/* The seed's three blocks; sizeof(struct timer) fits in the first. */
+/* The Go program's three blocks; sizeof(struct timer) fits in the first. */
 #define TIMER_BYTES 80
 #define TIMER_ALLOCATIONS 3
 
