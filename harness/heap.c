@@ -54,8 +54,12 @@ static inline void add(_Atomic uint64_t *counter, uint64_t n) {
                         memory_order_relaxed);
 }
 
-/* Frees first: a thread that runs on meanwhile then looks as if it held a little too much, never
- * as if it had freed what it did not allocate. */
+/*
+ * Relaxed: exact for threads that are parked (what parked them orders their counts before this),
+ * near enough for those that run. Frees first, so that such a thread more likely looks as if it
+ * held too much than as if it had freed what it never had; nothing promises that order, and a block
+ * freed by another thread may be missed either way.
+ */
 static void add_counts(struct heap_counts *sum, const struct counters *c) {
   sum->frees += atomic_load_explicit(&c->frees, memory_order_relaxed);
   sum->freed_bytes += atomic_load_explicit(&c->freed_bytes, memory_order_relaxed);

@@ -76,7 +76,10 @@ struct team;
  */
 struct team *team_start(const struct team_config *config, uint64_t deadline_ns, struct error *e);
 
-/* Runs one phase. The result holds what was done also when the phase did not end well. */
+/*
+ * Runs one phase. The result holds what was done also when a hook failed; after TEAM_LATE it holds
+ * the times alone, since members may still be counting.
+ */
 enum team_status team_run(struct team *team, const struct team_phase *phase,
                           struct team_result *result);
 
