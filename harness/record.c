@@ -410,8 +410,11 @@ static bool resume_failures(const json_t *list, struct run *run, struct error *e
       continue;
     f.why = strdup(member(item, "why"));
     f.output = strdup(member(item, "output"));
-    if (!f.why || !f.output || !run_add_failure(run, &f))
+    if (!f.why || !f.output || !run_add_failure(run, &f)) {
+      free(f.why);
+      free(f.output);
       return error_set(e, EXIT_INPUT, "out of memory");
+    }
   }
   return true;
 }

@@ -112,7 +112,7 @@ int run_main(int argc, char **argv);
 bool run_measure(struct run *run, struct launcher *l, const char *program,
                  const struct result *where, struct error *e);
 
-/* Remembers a failed sample, taking over its strings; false when out of memory. */
+/* Remembers a failed sample. Takes over its strings, but not when out of memory: false. */
 bool run_add_failure(struct run *run, const struct run_failure *f);
 
 /*

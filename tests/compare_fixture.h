@@ -6,6 +6,7 @@
 #define POOLBENCH_COMPARE_FIXTURE_H
 
 #include "harness/heap.h"
+#include "workloads/compare/catalog.h"
 #include "workloads/compare/walkers.h"
 
 #include <stdio.h>
@@ -137,32 +138,21 @@ static void ledger_drop(struct pool_thread *t, unsigned kind, void *object) {
   heap_free(object, p->kinds[kind].size);
 }
 
+#define LEDGER_CALLS                                                                            \
+  .open = ledger_open, .close = ledger_close, .attach = ledger_attach, .detach = ledger_detach, \
+  .begin = ledger_begin, .end = ledger_end, .get = ledger_get, .put = ledger_put,               \
+  .drop = ledger_drop
+
 static const struct strategy strategy_ledger = {
     .name = "ledger",
-    .open = ledger_open,
-    .close = ledger_close,
-    .attach = ledger_attach,
-    .detach = ledger_detach,
-    .begin = ledger_begin,
-    .end = ledger_end,
-    .get = ledger_get,
-    .put = ledger_put,
-    .drop = ledger_drop,
+    LEDGER_CALLS,
 };
 
 /* The same, but it says that its objects die with their scope, as an arena's do. */
 static const struct strategy strategy_mortal_ledger = {
     .name = "mortal ledger",
     .flags = STRATEGY_OBJECTS_DIE_WITH_SCOPE,
-    .open = ledger_open,
-    .close = ledger_close,
-    .attach = ledger_attach,
-    .detach = ledger_detach,
-    .begin = ledger_begin,
-    .end = ledger_end,
-    .get = ledger_get,
-    .put = ledger_put,
-    .drop = ledger_drop,
+    LEDGER_CALLS,
 };
 
 static inline uint64_t ledger_total(const uint64_t counts[KIND_COUNT]) {
@@ -231,6 +221,23 @@ static inline void running_close(struct running *r) {
 /* The op is the first member of what a thread of the workload keeps. */
 static inline struct op *running_op(const struct running *r) {
   return r->thread.local;
+}
+
+/* A group's setup and teardown: the catalog, and the check that all objects were freed. */
+static struct catalog catalog;
+
+static inline int open_catalog(void **state) {
+  (void)state;
+  heap_thread_begin();
+  return catalog_open(&catalog) ? 0 : -1;
+}
+
+static inline int close_catalog(void **state) {
+  (void)state;
+  struct heap_counts c;
+  catalog_close(&catalog);
+  heap_total(&c);
+  return c.alloc_bytes == c.freed_bytes ? 0 : -1;
 }
 
 #endif

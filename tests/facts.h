@@ -1,9 +1,12 @@
 /*
  * Reads the tables of tests/data/stats for the tests of the statistics: tab-separated fields, lists
- * of numbers separated by commas, one header line. For tests only: a bad table fails the test.
+ * of numbers separated by commas, one header line. For tests only: a bad table fails the test. And
+ * the memory that the statistics work in.
  */
 #ifndef TESTS_FACTS_H
 #define TESTS_FACTS_H
+
+#include "comparer/stats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +63,16 @@ static inline size_t facts_list(char *text, double *out, size_t most) {
 static inline unsigned facts_random(unsigned long long *state, unsigned below) {
   *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
   return (unsigned)((*state >> 33) % below);
+}
+
+/* A group's setup and teardown: its state is a struct stats_work. */
+static inline int work_open(void **state) {
+  return (*state = stats_work_new()) ? 0 : -1;
+}
+
+static inline int work_close(void **state) {
+  stats_work_free(*state);
+  return 0;
 }
 
 #endif

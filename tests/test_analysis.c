@@ -681,15 +681,6 @@ static void runs_that_only_one_side_took_part_in(void **state) {
   assert_true(compare(*state, &b, &a, &defaults).doubts & DOUBT_OTHER_RUN);
 }
 
-static int setup(void **state) {
-  return (*state = stats_work_new()) ? 0 : -1;
-}
-
-static int teardown(void **state) {
-  stats_work_free(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ratio_of_medians_without_ci),
@@ -723,5 +714,5 @@ int main(void) {
       cmocka_unit_test(outliers_beyond_the_far_fences),
       cmocka_unit_test(runs_that_only_one_side_took_part_in),
   };
-  return cmocka_run_group_tests_name("analysis", tests, setup, teardown);
+  return cmocka_run_group_tests_name("analysis", tests, work_open, work_close);
 }

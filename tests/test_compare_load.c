@@ -16,8 +16,6 @@
 
 #include <unistd.h>
 
-static struct catalog catalog;
-
 /* ---- complete objects ---- */
 
 static const struct {
@@ -256,20 +254,6 @@ static void truncated_files_are_refused(void **state) {
     assert_false(object_load_text("f.json", exact, n, &catalog, &o, &error));
     free(exact);
   }
-}
-
-static int open_catalog(void **state) {
-  (void)state;
-  heap_thread_begin();
-  return catalog_open(&catalog) ? 0 : -1;
-}
-
-static int close_catalog(void **state) {
-  (void)state;
-  struct heap_counts c;
-  catalog_close(&catalog);
-  heap_total(&c);
-  return c.alloc_bytes == c.freed_bytes ? 0 : -1;
 }
 
 int main(void) {

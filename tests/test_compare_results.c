@@ -49,8 +49,6 @@ static const char endpoints[] =
 
 /* ---- objects from edited text ---- */
 
-static struct catalog catalog;
-
 static char *double_quoted(const char *text) {
   char *copy = strdup(text);
   assert_non_null(copy);
@@ -774,20 +772,6 @@ static void random_edits_are_found_alike(void **state) {
     object_free(&original);
     json_decref(base);
   }
-}
-
-static int open_catalog(void **state) {
-  (void)state;
-  heap_thread_begin();
-  return catalog_open(&catalog) ? 0 : -1;
-}
-
-static int close_catalog(void **state) {
-  (void)state;
-  struct heap_counts c;
-  catalog_close(&catalog);
-  heap_total(&c);
-  return c.alloc_bytes == c.freed_bytes ? 0 : -1;
 }
 
 int main(void) {

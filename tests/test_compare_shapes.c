@@ -196,8 +196,6 @@ static void assert_shape(const struct node *tree, const struct wanted *w) {
   assert_strings(&s, w);
 }
 
-static struct catalog catalog;
-
 static void json_is_as_large(void **state) {
   (void)state;
   for (size_t i = 0; i < OBJECTS; i++) {
@@ -309,17 +307,6 @@ static void lists_have_their_relation_keys_and_length(void **state) {
     }
     object_free(&o);
   }
-}
-
-static int open_catalog(void **state) {
-  (void)state;
-  return catalog_open(&catalog) ? 0 : -1;
-}
-
-static int close_catalog(void **state) {
-  (void)state;
-  catalog_close(&catalog);
-  return 0;
 }
 
 int main(void) {

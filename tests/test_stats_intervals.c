@@ -393,15 +393,6 @@ static void smallest_p_of_pairs(void **state) {
   assert_true(stats_signed_rank_min_p(0) == 1 && stats_signed_rank_min_p(1) == 1);
 }
 
-static int setup(void **state) {
-  return (*state = stats_work_new()) ? 0 : -1;
-}
-
-static int teardown(void **state) {
-  stats_work_free(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(placentas),
@@ -420,5 +411,5 @@ int main(void) {
       cmocka_unit_test(zeros_keep_their_ranks_in_large_samples),
       cmocka_unit_test(smallest_p_of_pairs),
   };
-  return cmocka_run_group_tests_name("stats_intervals", tests, setup, teardown);
+  return cmocka_run_group_tests_name("stats_intervals", tests, work_open, work_close);
 }

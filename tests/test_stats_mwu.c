@@ -253,15 +253,6 @@ static void smallest_p(void **state) {
   assert_true(stats_mwu_min_p(10000, 10000) >= 0);
 }
 
-static int setup(void **state) {
-  return (*state = stats_work_new()) ? 0 : -1;
-}
-
-static int teardown(void **state) {
-  stats_work_free(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exact_p_is_what_enumeration_gives),
@@ -278,5 +269,5 @@ int main(void) {
       cmocka_unit_test(p_is_invariant),
       cmocka_unit_test(smallest_p),
   };
-  return cmocka_run_group_tests_name("stats_mwu", tests, setup, teardown);
+  return cmocka_run_group_tests_name("stats_mwu", tests, work_open, work_close);
 }

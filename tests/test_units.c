@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "harness/units.h"
+#include "tests/sample_fixture.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,20 +52,6 @@ static struct measurement round_numbers(void) {
       .has_rss = true,
       .rss_peak = 1 << 20,
   };
-}
-
-static double get(const struct sample *s, const char *unit) {
-  double value;
-  if (!sample_get(s, unit, &value))
-    fail_msg("no unit %s", unit);
-  return value;
-}
-
-static const char *text_of(const struct sample_text *list, size_t count, const char *name) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(list[i].name, name) == 0)
-      return list[i].text;
-  return NULL;
 }
 
 static void near(double value, double expected) {

@@ -11,8 +11,8 @@
 
 #include "harness/clock.h"
 #include "harness/heap.h"
-#include "harness/sample.h"
 #include "harness/worker.h"
+#include "tests/sample_fixture.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -198,20 +198,6 @@ static void measure_case(const struct workload_case *of, const struct cell *cell
 
 static void measure(const struct cell *cell, const struct strategy *s, struct sample *sample) {
   measure_case(&plain_case, cell, s, sample);
-}
-
-static double get(const struct sample *s, const char *unit) {
-  double value;
-  if (!sample_get(s, unit, &value))
-    fail_msg("no unit %s%s%s", unit, s->error ? "; error: " : "", s->error ? s->error : "");
-  return value;
-}
-
-static const char *text_of(const struct sample_text *list, size_t count, const char *name) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(list[i].name, name) == 0)
-      return list[i].text;
-  return NULL;
 }
 
 static void counts_are_exact_at_any_thread_count(void **state) {
