@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* What gnuplot says, up to size - 1 bytes; the rest is read and dropped. */
 static void drain(int fd, char *text, size_t size) {
   size_t used = 0;

@@ -15,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum {
   SAMPLE_MOST = 1 << 20, /* a sample is some kilobytes; more is garbage */
   DRAIN_MOST = 64,       /* reads after the worker ended, so that a grandchild cannot hold us up */

@@ -64,7 +64,7 @@ static char *cpu_map_text(const struct placement *p, unsigned threads) {
     return text;
   }
   for (unsigned i = 0; i < threads; i++)
-    used += (size_t)snprintf(text + used, room - used, "%s%d", i ? "," : "", p->order[i % p->cpus]);
+    used += (size_t)snprintf(text + used, room - used, "%s%d", i ? "," : "", placement_cpu(p, i));
   return text;
 }
 

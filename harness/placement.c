@@ -275,14 +275,6 @@ void placement_free(struct placement *p) {
   *p = (struct placement){0};
 }
 
-bool placement_map(const struct placement *p, unsigned threads, int *map) {
-  if (p->policy == BIND_NONE)
-    return false;
-  for (unsigned i = 0; i < threads; i++)
-    map[i] = p->order[i % p->cpus];
-  return true;
-}
-
 void placement_line(const struct placement *p, unsigned threads, char *text, size_t size) {
   char share[80] = "";
   unsigned least = threads / p->cpus, most = (threads + p->cpus - 1) / p->cpus;
@@ -358,7 +350,7 @@ static void say_nodes(struct words *w, const struct placement *p, unsigned threa
     if (node_named_before(p, cpu))
       continue;
     for (unsigned i = 0; i < threads; i++)
-      if (p->node[i % p->cpus] == p->node[cpu])
+      if (placement_node(p, i) == p->node[cpu])
         numbers[count++] = (int)i;
     say(w, "%s%d", cpu ? ", " : "", p->node[cpu]);
     if (count == threads)

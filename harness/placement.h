@@ -54,8 +54,13 @@ bool placement_init(struct placement *p, hwloc_topology_t topology, hwloc_const_
                     const char *cpuset, enum bind_policy policy, struct error *e);
 void placement_free(struct placement *p);
 
-/* The CPU of each of n threads, in thread order. Does nothing under BIND_NONE: returns false. */
-bool placement_map(const struct placement *p, unsigned threads, int *map);
+/* The CPU of a thread by its number, and that CPU's NUMA node. Of no meaning under BIND_NONE. */
+static inline int placement_cpu(const struct placement *p, unsigned thread) {
+  return p->order[thread % p->cpus];
+}
+static inline int placement_node(const struct placement *p, unsigned thread) {
+  return p->node[thread % p->cpus];
+}
 
 /*
  * The sentence before measuring, without host facts:

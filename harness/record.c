@@ -11,8 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern char **environ;
+#include <unistd.h>
 
 enum { RECORD_VERSION = 1 };
 
@@ -164,8 +163,8 @@ static json_t *host_part(const struct run *run) {
 static json_t *map_of(const struct placement *p, unsigned threads) {
   json_t *cpus = json_array(), *nodes = json_array();
   for (unsigned i = 0; cpus && nodes && i < threads; i++) {
-    json_array_append_new(cpus, json_integer(p->order[i % p->cpus]));
-    json_array_append_new(nodes, json_integer(p->node[i % p->cpus]));
+    json_array_append_new(cpus, json_integer(placement_cpu(p, i)));
+    json_array_append_new(nodes, json_integer(placement_node(p, i)));
   }
   return json_pack("{s:i, s:o, s:o}", "threads", (int)threads, "cpus", cpus, "first_touch_nodes",
                    nodes);

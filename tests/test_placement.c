@@ -11,7 +11,6 @@
 
 #include "harness/placement.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static hwloc_topology_t synthetic(const char *description) {
@@ -37,13 +36,9 @@ static void place(struct placement *p, hwloc_topology_t t, const char *allowed, 
 
 /* The first n threads run on these CPUs. */
 static void runs_on(const struct placement *p, unsigned n, const int *cpus) {
-  int *map = calloc(n, sizeof *map);
-  assert_non_null(map);
-  assert_true(placement_map(p, n, map));
   for (unsigned i = 0; i < n; i++)
-    if (map[i] != cpus[i])
-      fail_msg("thread %u runs on CPU %d instead of %d", i, map[i], cpus[i]);
-  free(map);
+    if (placement_cpu(p, i) != cpus[i])
+      fail_msg("thread %u runs on CPU %d instead of %d", i, placement_cpu(p, i), cpus[i]);
 }
 
 static void says(const struct placement *p, unsigned threads, const char *expected) {
@@ -68,14 +63,12 @@ static void a_server_fills_cores_before_siblings(void **state) {
   assert_int_equal(p.cores, 32);
   assert_int_equal(p.packages, 2);
   assert_int_equal(p.nodes, 2);
-  int map[70];
-  assert_true(placement_map(&p, 70, map));
-  for (int i = 0; i < 32; i++)
-    assert_int_equal(map[i], 2 * i);
-  for (int i = 0; i < 32; i++)
-    assert_int_equal(map[32 + i], 2 * i + 1);
-  for (int i = 0; i < 6; i++)
-    assert_int_equal(map[64 + i], map[i]);
+  for (unsigned i = 0; i < 32; i++)
+    assert_int_equal(placement_cpu(&p, i), 2 * i);
+  for (unsigned i = 0; i < 32; i++)
+    assert_int_equal(placement_cpu(&p, 32 + i), 2 * i + 1);
+  for (unsigned i = 0; i < 6; i++)
+    assert_int_equal(placement_cpu(&p, 64 + i), 2 * i);
   says(&p, 32, "32 threads on 64 CPUs, 2 NUMA nodes");
   says(&p, 40, "40 threads on 64 CPUs (32 cores, siblings share them), 2 NUMA nodes");
   says(&p, 128, "128 threads on 64 CPUs (2 a CPU, oversubscribed), 2 NUMA nodes");
@@ -109,12 +102,10 @@ static void policies_share_more_or_less(void **state) {
   maps(&p, 6,
        "threads in order on CPUs 0,32,2,34,4,36; first touch on NUMA node 0 (threads "
        "0,2,4), 1 (1,3,5)");
-  assert_int_equal(p.node[0], 0);
-  assert_int_equal(p.node[1], 1);
+  assert_int_equal(placement_node(&p, 0), 0);
+  assert_int_equal(placement_node(&p, 65), 1); /* the 64 CPUs again, and their second */
   placement_free(&p);
   place(&p, t, NULL, NULL, BIND_NONE);
-  int map[4];
-  assert_false(placement_map(&p, 4, map));
   says(&p, 4, "4 threads on 64 CPUs, not bound, 2 NUMA nodes");
   maps(&p, 4,
        "threads on any of CPUs 0-63, where their memory comes from is the scheduler's "
