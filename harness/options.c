@@ -1,11 +1,11 @@
 /* Parsing of `poolbench run`'s options; see options.h. A table of names and one setter each. */
 #include "harness/options.h"
 #include "harness/cell.h"
+#include "harness/clock.h"
 #include "harness/digits.h"
 #include "harness/suggest.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,15 +71,24 @@ static bool set_cpus(struct options *o, const char *value, struct error *e) {
   }
 }
 
+/*
+ * The decimal number that text begins with, and where it ends; negative when there is none. strtod
+ * alone would take signs, names and hexadecimal. The program stays in the C locale.
+ */
+static double decimal(const char *text, char **end) {
+  *end = (char *)text;
+  bool is_hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  return isdigit((unsigned char)*text) && !is_hexadecimal ? strtod(text, end) : -1;
+}
+
 bool options_duration(const char *what, const char *text, uint64_t *ns, struct error *e) {
   static const struct {
     const char *unit;
     double ns;
   } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
   char *end;
-  errno = 0;
-  double value = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
-  if (value < 0 || errno || !isfinite(value))
+  double value = decimal(text, &end);
+  if (value < 0 || !isfinite(value))
     return usage(e, "%s %s: give a time with its unit, such as 200ms or 1.5s", what,
                  *text ? text : "(nothing)");
   if (*end == '\0')
@@ -104,7 +113,7 @@ bool options_duration(const char *what, const char *text, uint64_t *ns, struct e
 static bool set_window(struct options *o, const char *value, struct error *e) {
   if (!options_duration("--window", value, &o->window_ns, e))
     return false;
-  if (o->window_ns < 1000000 || o->window_ns > 60000000000u)
+  if (o->window_ns < NS_PER_MS || o->window_ns > 60 * NS_PER_S)
     return usage(e, "--window %s: give a time from 1ms to 60s", value);
   return true;
 }
@@ -208,7 +217,7 @@ static bool byte_count(const char *text, uint64_t *bytes) {
   } units[] = {{"B", 1},        {"kB", 1e3}, {"KiB", 0x1p10}, {"MB", 1e6},
                {"MiB", 0x1p20}, {"GB", 1e9}, {"GiB", 0x1p30}};
   char *end;
-  double value = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
+  double value = decimal(text, &end);
   for (size_t i = 0; value > 0 && i < sizeof units / sizeof units[0]; i++)
     if (strcmp(end, units[i].unit) == 0 && value * units[i].bytes < 0x1p60) {
       *bytes = (uint64_t)(value * units[i].bytes);
@@ -229,8 +238,8 @@ static bool set_trim(struct options *o, const char *value, struct error *e) {
     return usage(e, "--trim %s: give at least 64KiB of allocations between trims, such as 4MiB",
                  value);
   }
-  if (options_duration("--trim", value, &o->trim_ns, &unused) && o->trim_ns >= 1000000 &&
-      o->trim_ns <= 60000000000u)
+  if (options_duration("--trim", value, &o->trim_ns, &unused) && o->trim_ns >= NS_PER_MS &&
+      o->trim_ns <= 60 * NS_PER_S)
     return true;
   return usage(e,
                "--trim %s: give a time from 1ms to 60s between trims, such as 10ms, or how much is "

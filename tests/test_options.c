@@ -128,6 +128,7 @@ static void times_need_a_known_unit(void **state) {
   refuses("--window -3ms", "-3ms", "200ms", NULL);
   refuses("--window nan", "200ms", NULL);
   refuses("--window inf", "200ms", NULL);
+  refuses("--window 0x10ms", "200ms", NULL);
   refuses("--window 1e300s", "at most a day", NULL);
   refuses("--window 0ms", "above 0", NULL);
   refuses("--window 10us", "1ms to 60s", NULL);
@@ -257,6 +258,8 @@ static void trims_are_paced_by_time_or_bytes(void **state) {
   refuses("--trim=-4MiB", "-4MiB", "at least 64KiB", NULL);
   refuses("--trim 0B", "at least 64KiB", NULL);
   refuses("--trim 999us", "from 1ms to 60s", NULL);
+  refuses("--trim 0x10ms", "from 1ms to 60s", NULL);
+  refuses("--trim 0x1p20B", "64KiB", NULL);
   refuses("--trim 10", "--trim 10:", "10ms", NULL);
   refuses("--trim 5XB", "at least 64KiB", NULL);
   refuses("--trim 9999999999GiB", "at least 64KiB", NULL);
