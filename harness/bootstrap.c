@@ -2,6 +2,7 @@
 #include "harness/bootstrap.h"
 
 #include "comparer/sort.h"
+#include "comparer/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -139,17 +140,6 @@ void bootstrap_draw(struct bootstrap *b) {
   }
 }
 
-/* Insertion: the lists are short, and nearly all of a bootstrap's time is spent here. */
-static void sort_few(double *x, size_t n) {
-  for (size_t i = 1; i < n; i++) {
-    double v = x[i];
-    size_t k = i;
-    for (; k > 0 && x[k - 1] > v; k--)
-      x[k] = x[k - 1];
-    x[k] = v;
-  }
-}
-
 double bootstrap_median(struct bootstrap *b, size_t cell, const double *values) {
   size_t n = 0;
   for (size_t k = 0; k < b->ns[cell]; k++)
@@ -157,11 +147,8 @@ double bootstrap_median(struct bootstrap *b, size_t cell, const double *values) 
       b->scratch[n++] = values[k];
   if (n == 0)
     return NAN;
-  if (n <= 64)
-    sort_few(b->scratch, n);
-  else
-    sort_doubles(b->scratch, n);
-  return n % 2 ? b->scratch[n / 2] : (b->scratch[n / 2 - 1] + b->scratch[n / 2]) / 2;
+  sort_doubles(b->scratch, n);
+  return stats_median(b->scratch, n);
 }
 
 struct bootstrap_interval bootstrap_interval(double *drawn, size_t n, double confidence) {
