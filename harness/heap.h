@@ -37,7 +37,8 @@ void heap_free(void *p, size_t size);
 /*
  * Asks the allocator to give back what it caches: the calling thread's cache and what is shared.
  * What a process still has after all of its threads called this is in use or cannot be given back.
- * False: this allocator has no such call. Not for ops: it is as slow as it likes.
+ * False: this allocator has no such call. Not for ops: it is as slow as it likes. In footprint.c,
+ * which knows the allocators.
  */
 bool heap_release(void);
 
@@ -50,8 +51,16 @@ struct heap_counts {
   uint64_t empty_ns, empty_calls; /* spans around nothing, taken in between: not yet subtracted */
 };
 
-/* The sum over all threads, past and present; callable at any time from any thread. */
+/*
+ * The sum over all threads, past and present; callable at any time from any thread. Exact for
+ * threads that are parked or gone, approximate for those that run.
+ */
 void heap_total(struct heap_counts *out);
+
+/* Bytes allocated and not yet freed; 0 when frees were seen before their allocations. */
+static inline uint64_t heap_live(const struct heap_counts *c) {
+  return c->alloc_bytes > c->freed_bytes ? c->alloc_bytes - c->freed_bytes : 0;
+}
 
 /*
  * From now on a random sample of the calling thread's calls is timed; clock stays valid, NULL ends

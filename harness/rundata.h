@@ -66,7 +66,7 @@ struct rundata {
 
 /*
  * Loads a run. false with e: no such folder, a file that cannot be read, a line that is none
- * (file and line), no samples at all.
+ * (file and line), no samples at all. rundata_free is the caller's either way.
  */
 bool rundata_load(struct rundata *d, const char *folder, struct error *e);
 void rundata_free(struct rundata *d);

@@ -21,10 +21,6 @@ static bool per_op(struct sample *s, const char *name, double sum, const struct 
   return sample_add(s, name, sum / (double)m->ops);
 }
 
-uint64_t heap_live(const struct heap_counts *c) {
-  return c->alloc_bytes > c->freed_bytes ? c->alloc_bytes - c->freed_bytes : 0;
-}
-
 /* The sums over the threads. */
 struct sums {
   double span_ns, cpu_ns, delay_ns, blocked_ns;

@@ -34,9 +34,6 @@ struct measurement {
   struct budget_prices prices;
 };
 
-/* Bytes allocated and not yet freed; 0 when frees of other threads are seen first. */
-uint64_t heap_live(const struct heap_counts *c);
-
 /*
  * Adds every unit of UNITS (but host-speed-%, which needs the whole run, and shared-lines-%, which
  * needs a pass of its own) and of POOL_COUNTERS, as a value or as missing, and the flags that

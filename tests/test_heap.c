@@ -99,6 +99,14 @@ static void too_much_is_null_and_not_counted(void **state) {
   heap_thread_end();
 }
 
+static void frees_seen_before_their_allocs_are_no_negative_size(void **state) {
+  (void)state;
+  struct heap_counts c = {.alloc_bytes = 164, .freed_bytes = 100};
+  assert_int_equal(heap_live(&c), 64);
+  c.freed_bytes = 165;
+  assert_int_equal(heap_live(&c), 0);
+}
+
 static void *uncounted(void *arg) {
   (void)arg;
   heap_free(heap_alloc(10), 10);
@@ -249,6 +257,7 @@ int main(void) {
       cmocka_unit_test(counts_requested_bytes),
       cmocka_unit_test(aligns_and_zeroes),
       cmocka_unit_test(too_much_is_null_and_not_counted),
+      cmocka_unit_test(frees_seen_before_their_allocs_are_no_negative_size),
       cmocka_unit_test(not_counted_outside_begin_and_end),
       cmocka_unit_test(sums_threads_while_and_after_they_run),
       cmocka_unit_test(injects_one_failure),
