@@ -155,7 +155,7 @@ lint-gcc lint-clang: lint-%:
 	@harness/deps.sh check build,tests,lint
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-$* CC=$* WERROR=1 all tests
 lint-text:
-	shellcheck $(SCRIPTS)
+	shellcheck -x $(SCRIPTS)
 	@clang-format --dry-run -Werror $(C_FILES) && echo 'clang-format: nothing to change'
 .PHONY: tests
 tests: $(TEST_BIN)
