@@ -156,7 +156,11 @@ static bool multiplexed(const void *group) {
   return ((const struct group *)group)->multiplexed;
 }
 
-/* Native events as PAPI enumerates them, without their masks: there may be thousands of those. */
+/*
+ * Native events as PAPI enumerates them, without their masks: there may be thousands of those. PAPI
+ * 7.0 crashes on them where the thread was registered and is no more, which it is not once `each`
+ * has tried a preset event.
+ */
 static void list(counter_named *each, void *context) {
   char name[PAPI_MAX_STR_LEN];
   int code = 0 | PAPI_PRESET_MASK;
@@ -165,12 +169,14 @@ static void list(counter_named *each, void *context) {
       if (PAPI_event_code_to_name(code, name) == PAPI_OK)
         each(context, name, false);
     } while (PAPI_enum_event(&code, PAPI_ENUM_EVENTS) == PAPI_OK);
+  PAPI_register_thread();
   code = 0 | PAPI_NATIVE_MASK;
   if (PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, CPU_COMPONENT) == PAPI_OK)
     do {
       if (PAPI_event_code_to_name(code, name) == PAPI_OK)
         each(context, name, true);
     } while (PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, CPU_COMPONENT) == PAPI_OK);
+  PAPI_unregister_thread();
 }
 
 #else /* the others are never called after open has failed */
