@@ -37,11 +37,13 @@ static bool add_count(struct options *o, const char *text, size_t length, const 
                  "--cpus %s: a CPU set? use --cpuset %s; --cpus takes numbers of threads, "
                  "such as 32 or 1,8,32",
                  whole, whole);
-  if (!digits_parse(text, length, &n))
+  if (strspn(text, "0123456789") != length)
     return usage(e,
                  "--cpus %s: \"%.*s\" is not a number of threads; write --cpus 32 or --cpus "
                  "1,8,32",
                  whole, (int)length, text);
+  if (!digits_parse(text, length, &n))
+    n = UINT64_MAX; /* more digits than 64 bits hold */
   if (n == 0)
     return usage(e, "--cpus %s: at least one thread is needed", whole);
   if (n > CELL_MAX_THREADS)
@@ -91,6 +93,8 @@ bool options_duration(const char *what, const char *text, uint64_t *ns, struct e
   if (value < 0 || !isfinite(value))
     return usage(e, "%s %s: give a time with its unit, such as 200ms or 1.5s", what,
                  *text ? text : "(nothing)");
+  if (value == 0)
+    return usage(e, "%s %s: give a time above 0 and at most a day", what, text);
   if (*end == '\0')
     return usage(e, "%s %s: %s what? write %sms or %ss", what, text, text, text, text);
   struct suggest near;
@@ -326,14 +330,15 @@ static const struct option_def *find_definition(const char *name, size_t length,
   return NULL;
 }
 
-/* Parses the option at argv[*at] and moves *at to the last word used. */
-static bool parse_one(int argc, char **argv, int *at, struct options *o, struct error *e) {
+/* Parses the option at argv[*at] into o and *used; moves *at to the last word it took. */
+static bool parse_one(int argc, char **argv, int *at, struct options *o,
+                      const struct option_def **used, struct error *e) {
   const char *word = argv[*at];
   if (word[0] != '-' || word[1] == '\0')
     return usage(e, "\"%s\" is not an option; options begin with --, such as --cpus 32", word);
   const char *name = word + (word[1] == '-' ? 2 : 1);
   size_t length = strcspn(name, "=");
-  const struct option_def *d = find_definition(name, length, e);
+  const struct option_def *d = *used = find_definition(name, length, e);
   if (!d)
     return false;
   const char *value = name[length] == '=' ? name + length + 1 : NULL;
@@ -348,11 +353,17 @@ static bool parse_one(int argc, char **argv, int *at, struct options *o, struct 
   return d->set(o, value, e);
 }
 
-/* Combinations that contradict each other. */
-static bool check_combination(const struct options *o, struct error *e) {
-  if (o->resume && (o->count_count || o->suite || o->cases || o->strategies || o->allocators ||
-                    o->base || o->rounds || o->out || o->seed_given || o->preset || o->quick))
-    return usage(e, "--resume takes the plan from the run it resumes; give only --resume [DIR]");
+/* Does the option say something that a resumed run has decided? */
+static bool is_planned(const struct option_def *d) {
+  return d->set != set_resume && d->set != set_no_plots && d->set != set_help;
+}
+
+/* Combinations that contradict each other. planned: an option for which is_planned, or NULL. */
+static bool check_combination(const struct options *o, const struct option_def *planned,
+                              struct error *e) {
+  if (o->resume && planned)
+    return usage(e, "--%s: --resume takes the plan from the run it resumes; leave --%s out",
+                 planned->name, planned->name);
   if (o->preset &&
       (o->suite || o->cases || o->strategies || o->base || o->discipline != DISCIPLINE_BALANCED))
     return usage(e,
@@ -365,46 +376,50 @@ static bool check_combination(const struct options *o, struct error *e) {
 
 bool options_parse(int argc, char **argv, struct options *o, struct error *e) {
   *o = (struct options){.sweep_rounds = -1, .discipline = DISCIPLINE_BALANCED, .bind = BIND_CORE};
-  for (int i = 1; i < argc; i++)
-    if (!parse_one(argc, argv, &i, o, e))
+  const struct option_def *used = NULL, *planned = NULL;
+  for (int i = 1; i < argc; i++) {
+    if (!parse_one(argc, argv, &i, o, &used, e))
       return false;
-  return check_combination(o, e);
+    if (is_planned(used))
+      planned = used;
+  }
+  return check_combination(o, planned, e);
 }
 
 void options_help(FILE *out) {
   fputs("usage: poolbench run [options]     measure; writes results/<time>-<host>/\n"
         "\n"
         "  --cpus N | A,B,C    threads: N with a sweep 1,2,4.. below it, or these counts\n"
-        "  --suite NAME        compare (default), micro, ... or all\n"
+        "  --suite NAME        compare (default), request, handlers, micro or all\n"
         "  --cases GLOB,..     only these cases, of any suite: 'Compare/Pod/*'\n"
         "  --strategies LIST   NAME[:option=value][+discipline],.. or all\n"
         "  --base NAME         what the others are compared with (malloc)\n"
         "  --discipline NAME   balanced (default), as-merged or leaky\n"
-        "  --allocators LIST   glibc,jemalloc,gperftools,mimalloc,tbbmalloc,LABEL=/x.so or all\n"
-        "  --object FILE       compare your own Pod, Node or Endpoints (kubectl get -o json)\n"
+        "  --allocators LIST   glibc,jemalloc,gperftools,mimalloc,tbbmalloc,LABEL=/x.so\n"
+        "                      or all\n"
+        "  --object FILE       your own Pod, Node or Endpoints (kubectl get -o json)\n"
         "  --preset NAME       replay a published comparison: k8s-freelists, nats-timers\n"
         "                      or diderot-maps; --quick is shorter\n"
-        "  --set KEY=VALUE,..  settings of cases that have some, as `poolbench list` shows them\n"
-        "  --trim TIME|BYTES   trim the pools every 10ms, or every 4MiB allocated, as a collector "
-        "would\n"
+        "  --set KEY=VALUE,..  settings of cases; `poolbench list` shows which\n"
+        "  --trim TIME|BYTES   trim the pools every 10ms, or every 4MiB allocated, as a\n"
+        "                      collector would\n"
         "  --quick             done within 40 s, decides less\n"
-        "  --rounds N          samples a cell (10); --sweep-rounds N: in the sweep (6, 0: none)\n"
+        "  --rounds N          samples a cell (10); --sweep-rounds N: the sweep's (6)\n"
         "  --window TIME       length of a sample's measured part (200ms)\n"
         "  --budget TIME       thin the sweep until the plan fits (5m; none: never)\n"
         "  --bind WHERE        core (default), pu, numa, package or none\n"
         "  --cpuset LIST       only these CPUs: 0-3,8\n"
-        "  --counters LIST     events of PAPI or perf, '' for none; --list-counters: which are "
-        "there\n"
+        "  --counters LIST     events of PAPI or perf, '' for none; --list-counters\n"
         "  --inject NAME=NS,.. also measure NAME with every hold of its lock NS longer\n"
         "  --twin              measure the base twice: what differs when nothing does\n"
-        "  --arm LABEL=PATH    measure this build of poolbench; repeat for the other build\n"
+        "  --arm LABEL=PATH    measure this build of poolbench; once for each build\n"
         "  --out DIR           where the run goes; --seed N: repeat a run's order\n"
         "  --resume [DIR]      go on with an interrupted run (results/latest)\n"
         "  --dry-run, --list   show the plan; show what can be measured\n"
         "  --no-plots          draw nothing afterwards\n"
         "\n"
         "  poolbench run --cpus 32\n"
-        "  poolbench run --cpus 1,2,4 --strategies malloc,global-locked:lock=ticket --rounds 20\n"
+        "  poolbench run --cpus 1,2,4 --strategies malloc,global-locked:lock=ticket\n"
         "  poolbench run --cpus 32 --allocators glibc,jemalloc --cases 'Compare/Pod/*'\n",
         out);
 }
