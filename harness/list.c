@@ -6,6 +6,7 @@
 #include "workloads/workload.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void list_cases(const struct workload *w) {
   printf("\nsuite %s: %s\n", w->name, w->summary);
@@ -96,6 +97,14 @@ static void list_presets(void) {
 }
 
 int list_main(int argc, char **argv) {
+  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    fputs("usage: poolbench list\n\n"
+          "What can be measured here: cases by suite, strategies with their options,\n"
+          "allocators, the counters of a run without --counters, and presets.\n\n"
+          "  poolbench run --list-counters    every counter there is, tried one by one\n",
+          stdout);
+    return EXIT_DONE;
+  }
   if (argc > 1) {
     fprintf(stderr, "poolbench list: takes no arguments, but \"%s\" was given\n", argv[1]);
     return EXIT_USAGE;

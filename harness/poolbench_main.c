@@ -13,6 +13,7 @@
 #include "harness/version.h"
 #include "harness/why.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct command {
@@ -40,8 +41,9 @@ static void help(FILE *out) {
       fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].what);
   fputs("  --version    the version and how it was built\n\n"
         "`poolbench COMMAND --help` says more. Results are compared by poolcmp.\n"
-        "Exit status: 0 done, 1 a gate found a regression, 2 wrong usage, 3 a file cannot be read\n"
-        "or written, 4 nothing to compare, 5 samples failed, 6 packages are missing.\n",
+        "Exit status: 0 done, 1 a gate found a regression, 2 wrong usage, 3 a file cannot\n"
+        "be read or written, 4 nothing to compare, 5 samples failed, 6 packages are\n"
+        "missing, 130 interrupted.\n",
         out);
 }
 
@@ -56,13 +58,25 @@ static int unknown(const char *name) {
   return EXIT_USAGE;
 }
 
-int main(int argc, char **argv) {
+/* What was printed may not have arrived; a command that has said what was wrong says enough. */
+static int finish(int status) {
+  bool lost = ferror(stdout);
+  errno = 0; /* that of an earlier write is gone */
+  bool arrived = fflush(stdout) == 0 && !lost;
+  if (arrived || status != EXIT_DONE)
+    return status;
+  fprintf(stderr, "poolbench: standard output: %s\n",
+          errno ? strerror(errno) : "not all of it could be written");
+  return EXIT_INPUT;
+}
+
+static int run_command(int argc, char **argv) {
   if (argc < 2) {
     help(stderr);
     return EXIT_USAGE;
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-      strcmp(argv[1], "help") == 0) {
+      (strcmp(argv[1], "help") == 0 && argc == 2)) {
     help(stdout);
     return EXIT_DONE;
   }
@@ -74,4 +88,12 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], commands[i].name) == 0)
       return commands[i].main(argc - 1, argv + 1);
   return unknown(argv[1]);
+}
+
+int main(int argc, char **argv) {
+  /* `help COMMAND` is `COMMAND --help`. */
+  char *asked[] = {argv[0], argc > 2 ? argv[2] : NULL, (char[]){"--help"}, NULL};
+  if (argc == 3 && strcmp(argv[1], "help") == 0)
+    return finish(run_command(3, asked));
+  return finish(run_command(argc, argv));
 }

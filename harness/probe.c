@@ -63,6 +63,13 @@ static bool probe_counters(const struct probe_options *o, struct sample *s) {
 int probe_main(int argc, char **argv) {
   struct probe_options o;
   struct sample s = {.ops = 1};
+  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    fputs("usage: none by hand\n\n"
+          "`poolbench run` starts a probe before it measures: a process with the allocator\n"
+          "under test that says whether it is in use, and which counters count.\n",
+          stdout);
+    return EXIT_DONE;
+  }
   FILE *out = fdopen(LAUNCH_FD, "w");
   if (!out || !parse(argc, argv, &o)) {
     fputs("poolbench probe: is started by `poolbench run`, which gives it descriptor 3\n", stderr);

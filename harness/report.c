@@ -27,6 +27,20 @@ struct report_options {
 
 /* --- Facts. */
 
+/* Appends a word as a shell would have to be given it; size is all of out's room. */
+static void add_word(char *out, size_t size, const char *word) {
+  size_t used = strlen(out);
+  if (*word && !strpbrk(word, " *?'\"\\$&;|<>()[]{}`~#!")) {
+    snprintf(out + used, size - used, " %s", word);
+    return;
+  }
+  used += (size_t)snprintf(out + used, size - used, " '");
+  for (; *word && used < size; word++)
+    used += (size_t)snprintf(out + used, size - used, *word == '\'' ? "'\\''" : "%c", *word);
+  if (used < size)
+    snprintf(out + used, size - used, "'");
+}
+
 /* The options as they were given, behind the front door's name. */
 static void read_command(struct report *r) {
   char *out = r->facts.command;
@@ -34,11 +48,8 @@ static void read_command(struct report *r) {
   size_t i, size = sizeof r->facts.command;
   json_array_foreach(list, i, word) {
     const char *text = json_string_value(word);
-    size_t used = strlen(out);
-    if (i == 0 || !text)
-      continue;
-    bool plain = *text && !strpbrk(text, " *?'\"\\$&;|<>()[]{}`~#!");
-    snprintf(out + used, size - used, plain ? " %s" : " '%s'", text);
+    if (i > 0 && text)
+      add_word(out, size, text);
   }
   if (*out) {
     char options[sizeof r->facts.command];
@@ -362,8 +373,10 @@ static void print_files(const struct report *r, bool plots) {
          report_has_memory(r) ? "  memory.txt       what memory stays, by phase\n" : "",
          r->data.headline);
   if (plots)
-    puts("  plots/           pictures as SVG and PNG, and the data they were drawn from");
-  printf("into a review: gh pr comment --body-file %s/review.md   (or paste it)\n", folder);
+    puts("  plots/           pictures as SVG and PNG, where gnuplot is there, and their data");
+  char path[2 * PATH_MAX] = "";
+  add_word(path, sizeof path, folder);
+  printf("into a review: gh pr comment --body-file%s/review.md   (or paste it)\n", path);
 }
 
 /* Code in a review comment scrolls sideways beyond about this width. */
@@ -444,6 +457,8 @@ static bool parse(int argc, char **argv, struct report_options *o, struct error 
   }
   if (!o->folder && !o->help)
     return error_set(e, EXIT_USAGE, "report: which run? poolbench report results/latest");
+  if (o->no_plots && o->plots_only)
+    return error_set(e, EXIT_USAGE, "report: --no-plots and --plots-only leave nothing to make");
   return true;
 }
 

@@ -1,6 +1,6 @@
 /*
  * `poolbench worker`: the command line of one sample (cell.h), its way to the file descriptor,
- * and out. Not for people: the runner writes these options, so an error is a fault of the runner
+ * and out. The runner writes these options, so an error is a fault of the runner
  * or of somebody reproducing a sample by hand; both want the option named.
  */
 #include "harness/cell.h"
@@ -141,7 +141,9 @@ static bool set_option(struct command *c, const char *name, const char *text, st
     if (strcmp(options[i].name, name) == 0)
       return text ? options[i].set(c, text, e)
                   : error_set(e, EXIT_USAGE, "worker: %s needs a value", name);
-  return error_set(e, EXIT_USAGE, "worker: unknown option \"%s\" (harness/cell.h lists them)",
+  return error_set(e, EXIT_USAGE,
+                   "worker: unknown option \"%s\"; `poolbench worker --help` lists "
+                   "them",
                    name);
 }
 
@@ -182,6 +184,36 @@ static bool parse(struct command *c, int argc, char **argv, struct error *e) {
   return parse_cpu_map(c, e);
 }
 
+/* ---- help ---- */
+
+static const char usage[] =
+    "usage: poolbench worker --case NAME --strategy SPEC --threads N [options]\n\n"
+    "Measures one sample and prints it as a line of units. `poolbench run` starts one\n"
+    "for every sample; by hand it repeats a sample under a debugger or perf.\n\n"
+    "  --cpu-map LIST        a CPU for each thread, \"0,1,0,1\"; none (default): unbound\n"
+    "  --window NS           length of the measured part (200000000)\n"
+    "  --limit NS            give up after this time\n"
+    "  --warmup-limit NS     give up warming up after this time\n"
+    "  --discipline NAME     balanced (default), as-merged or leaky\n"
+    "  --seed N              of the workload's choices\n"
+    "  --object FILE         the case is one of this object\n"
+    "  --options KEY=VALUE   settings of the case, as `poolbench list` shows them\n"
+    "  --trim-ns NS, --trim-bytes BYTES\n"
+    "                        trim the pool this often\n"
+    "  --counters LIST       events of PAPI or perf, '' for none\n"
+    "  --expect-allocator NAME\n"
+    "                        fail unless this malloc is in use (LD_PRELOAD)\n"
+    "  --no-latency          do not time single ops\n"
+    "  --no-states           do not time what threads wait for\n"
+    "  --lines               look for shared cache lines afterwards\n"
+    "  --join                join the threads and close the pool, for leak checkers\n"
+    "  --fd FD               where the sample goes (1)\n\n"
+    "  poolbench worker --case Micro/pair/64B --strategy per-thread --threads 2\n";
+
+static bool asks_help(int argc, char **argv) {
+  return argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+}
+
 /* ---- out ---- */
 
 static bool write_sample(const struct sample *s, int fd, struct error *e) {
@@ -199,6 +231,10 @@ int worker_main(int argc, char **argv) {
   struct command c = {.cell.window_ns = DEFAULT_WINDOW_NS, .fd = STDOUT_FILENO};
   struct sample sample = {0};
   struct error e;
+  if (asks_help(argc, argv)) {
+    fputs(usage, stdout);
+    return EXIT_DONE;
+  }
   bool ok = parse(&c, argc, argv, &e);
   if (ok) {
     worker_measure(&c.cell, &sample);

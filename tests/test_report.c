@@ -126,7 +126,7 @@ static void write_samples(const struct place *p, const char *name, bool every_un
 
 static const char run_json[] =
     "{\"version\": 1, \"id\": \"beef\", \"started\": 1796061600,"
-    " \"command\": [\"run\", \"--cpus\", \"4\", \"--cases\", \"Case/*\"],"
+    " \"command\": [\"run\", \"--cpus\", \"4\", \"--cases\", \"Case/*\", \"--out\", \"it's\"],"
     " \"program\": {\"compiler\": \"gcc 12.2.0\"},"
     " \"host\": {\"name\": \"box\", \"cpu_model\": \"Test CPU\", \"kernel\": \"Linux 6.1\"},"
     " \"binding\": {\"cpus\": 2, \"line\": \"4 threads on 2 CPUs (2 a CPU, oversubscribed)\"},"
@@ -519,7 +519,7 @@ static void the_review_is_complete_and_fits_a_comment(void **state) {
   assert_holds(text, "### `Case/*` at 4 threads, 2 strategies against `malloc`\n");
   assert_holds(text, "Test CPU, 4 threads on 2 CPUs (2 a CPU, oversubscribed), Linux 6.1. "
                      "2026-11-30 18:00 UTC, gcc 12.2.0.\n");
-  assert_holds(text, "`./run.sh --cpus 4 --cases 'Case/*'`\n");
+  assert_holds(text, "`./run.sh --cpus 4 --cases 'Case/*' --out 'it'\\''s'`\n");
   assert_holds(text, "| Case/a | malloc |");
   assert_holds(text, "seed 18446744073709551615, run beef");
   /* All of malloc's values lie above all of fast's: exact p = 2 / C(16, 8) = 0.000155; x 4 rows. */
