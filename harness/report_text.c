@@ -243,7 +243,8 @@ static void missing(const struct report *r, const char *bullet, FILE *out) {
       first = false;
     }
     if (is_first)
-      fprintf(out, ": not measured, %s\n", json_string_value(reason));
+      fprintf(out, ": not measured, %s\n",
+              json_is_string(reason) ? json_string_value(reason) : "for a reason not recorded");
   }
 }
 

@@ -220,6 +220,8 @@ static bool read_samples(struct rundata *d, struct reader *r, const char *file,
     if (kind == RECORD_RESULT) {
       ++*samples;
       ok = visit(d, r, &last) || no_memory(e);
+    } else if (kind == RECORD_FATAL && r->line == 0) { /* of the file as a whole */
+      ok = error_set(e, EXIT_INPUT, "%s/%s: %s", d->folder, file, r->message);
     } else if (kind == RECORD_FATAL || presence == MUST_EXIST) {
       ok = error_set(e, EXIT_INPUT, "%s/%s:%llu: %s", d->folder, file, (unsigned long long)r->line,
                      r->message);
@@ -412,7 +414,7 @@ bool rundata_load(struct rundata *d, const char *folder, struct error *e) {
   if (!d->folder)
     return no_memory(e);
   if (stat(folder, &st) != 0)
-    return error_errno(e, EXIT_INPUT, "%s", folder);
+    return error_errno(e, EXIT_INPUT, "%s", *folder ? folder : "a run's folder without a name");
   if (!S_ISDIR(st.st_mode))
     return error_set(e, EXIT_INPUT, "%s: not a run's folder but a file; give results/<run>",
                      folder);

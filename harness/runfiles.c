@@ -104,6 +104,9 @@ bool runfiles_open(struct runfiles *r, const char *folder, struct error *e) {
   if (strlen(path) >= sizeof r->folder)
     return error_set(e, EXIT_USAGE, "--resume: the path is too long");
   snprintf(r->folder, sizeof r->folder, "%s", path);
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
+    return error_set(e, EXIT_INPUT, "--resume %s: not a run's folder but a file", path);
   if (access(path, W_OK | X_OK) != 0)
     return error_errno(e, EXIT_INPUT, "--resume %s", path);
   /* Messages name the run itself: latest will be another one tomorrow. */
@@ -174,9 +177,10 @@ json_t *runfiles_read_json(const struct runfiles *r, struct error *e) {
   json_error_t why;
   path_of(r, "run.json", path);
   json_t *record = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-  if (!record)
-    error_set(e, EXIT_INPUT, "%s:%d: %s; a run folder has its plan there", path,
-              why.line > 0 ? why.line : 0, why.text);
+  if (!record && access(path, R_OK) != 0)
+    error_errno(e, EXIT_INPUT, "%s is no run's folder: its run.json", r->folder);
+  else if (!record)
+    error_set(e, EXIT_INPUT, "%s:%d: %s", path, why.line, why.text);
   return record;
 }
 

@@ -259,7 +259,8 @@ static void explain_start(struct error *e, const struct team *team, unsigned ind
   if (getrlimit(RLIMIT_NPROC, &processes) == 0 && processes.rlim_cur != RLIM_INFINITY)
     error_set(e, EXIT_SAMPLES,
               "cannot start thread %u of %u: %s; the limit is %llu processes and threads a user "
-              "(ulimit -u), or the cgroup's pids.max: use fewer threads or raise it",
+              "(ulimit -u), the cgroup's pids.max or the address space (ulimit -v): use fewer "
+              "threads or raise it",
               index + 1, team->config.threads, strerror(status),
               (unsigned long long)processes.rlim_cur);
   else

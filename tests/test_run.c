@@ -317,6 +317,10 @@ static void wrong_usage_is_told_before_anything_happens(void **state) {
   assert_true(says("err.txt", "it may use"));
   assert_int_equal(poolbench("--cpus 2 --strategies nosuch"), EXIT_USAGE);
   assert_int_equal(poolbench("--resume nowhere"), EXIT_INPUT);
+  assert_int_equal(poolbench("--resume out.txt"), EXIT_INPUT);
+  assert_true(says("err.txt", "--resume out.txt: not a run's folder but a file"));
+  assert_int_equal(poolbench("--resume ."), EXIT_INPUT);
+  assert_true(says("err.txt", ". is no run's folder: its run.json: No such file"));
   assert_int_equal(poolbench("--cpus 2 --arm old=/no/such"), EXIT_INPUT);
   assert_true(says("err.txt", "--arm old=/no/such: cannot be run"));
   assert_int_equal(poolbench("--allocators x=/no/such.so --cpus 2"), EXIT_INPUT);
