@@ -1,3 +1,8 @@
+# The C code on a page, for the suite that tries it.
+$(BUILD)/%_example.inc: docs/%.md
+	@mkdir -p $(@D)
+	@awk '/^```c$$/ {inside = 1; next} /^```$$/ {inside = 0} inside' $< >$@
+
 # Checks that are no suites.
 .PHONY: fresh-check
 fresh-check: ## make fresh-check          both README commands in a fresh Debian 12 (root, debootstrap, 3 minutes)

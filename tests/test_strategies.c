@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "strategy_example.inc" /* the example, taken from the page by make */
+#include "strategies_example.inc" /* the example, taken from the page by make */
 #include "tests/strategy_fixture.h"
 
 #include <pthread.h>

@@ -98,7 +98,7 @@ static inline void *run_thread_main(void *argument) {
   struct run *r = rt->run;
   heap_thread_begin();
   rt->t.pool_thread = r->strategy->attach(r->pool);
-  rt->opened = rt->t.pool_thread && r->workload->thread_open(&rt->t);
+  rt->opened = rt->t.pool_thread && (!r->workload->thread_open || r->workload->thread_open(&rt->t));
   if (!rt->opened)
     run_note_failure(rt);
   pthread_barrier_wait(&r->step);
@@ -117,7 +117,7 @@ static inline void *run_thread_main(void *argument) {
     r->strategy->held(r->pool, &r->held);
   }
   pthread_barrier_wait(&r->step);
-  if (rt->opened)
+  if (rt->opened && r->workload->thread_close)
     r->workload->thread_close(&rt->t);
   if (rt->t.pool_thread)
     r->strategy->detach(r->pool, rt->t.pool_thread);
