@@ -86,6 +86,16 @@ static void bound_text(double bound, char *out, size_t size) {
     snprintf(out, size, "unbounded");
 }
 
+static void interval_text(double lo, double hi, char *out, size_t size) {
+  char low[32], high[32];
+  bound_text(lo, low, sizeof low);
+  bound_text(hi, high, sizeof high);
+  if (isfinite(lo) || isfinite(hi))
+    snprintf(out, size, "%s to %s", low, high);
+  else
+    snprintf(out, size, "so few rounds give no interval");
+}
+
 /*
  * Few rounds in a large family: then not even the clearest difference survives the correction, and
  * that is the thing to say.
@@ -123,17 +133,16 @@ void report_undecided(const struct report *r, const char *tick, const char *bull
     const struct comparison *c = &v->comparison;
     if (c->verdict != VERDICT_UNDECIDED || total++ >= UNDECIDED_SHOWN)
       continue;
-    char low[32], high[32];
-    bound_text(c->delta.lo, low, sizeof low);
-    bound_text(c->delta.hi, high, sizeof high);
-    fprintf(out, "%s%s%s%s %s%s%s: %+.1f %% (%s to %s)", bullet, tick, r->data.rows.names[v->row],
-            tick, tick, r->data.columns.names[v->column], tick, 100 * c->delta.center, low, high);
+    char between[80];
+    interval_text(c->delta.lo, c->delta.hi, between, sizeof between);
+    fprintf(out, "%s%s%s%s %s%s%s: %+.1f %% (%s)", bullet, tick, r->data.rows.names[v->row], tick,
+            tick, r->data.columns.names[v->column], tick, 100 * c->delta.center, between);
     if (isfinite(c->smallest_effect))
-      fprintf(out, ", changes below %.1f %% are out of this run's sight", 100 * c->smallest_effect);
+      fprintf(out, "; changes below %.1f %% are out of this run's sight", 100 * c->smallest_effect);
     if (c->needed)
-      fprintf(out, ", %zu rounds would decide", c->needed);
+      fprintf(out, "; %zu rounds would decide", c->needed);
     else
-      fputs(", more than 1000 rounds would be needed", out);
+      fputs("; more than 1000 rounds would be needed", out);
     fputc('\n', out);
     shown++;
   }
@@ -177,6 +186,12 @@ static const char *member(const json_t *object, const char *key) {
   return text ? text : "";
 }
 
+/* As everywhere else in the report: without what Go's format begins names with. */
+static const char *cell_name(const json_t *item) {
+  const char *name = member(item, "name");
+  return strncmp(name, "Benchmark", 9) == 0 ? name + 9 : name;
+}
+
 static void more(size_t n, const char *what, const char *bullet, FILE *out) {
   if (n > LISTED)
     fprintf(out, "%sand %zu more %s (run.json)\n", bullet, n - LISTED, what);
@@ -186,9 +201,9 @@ static void failures(const struct report *r, const char *tick, const char *bulle
   const json_t *list = rundata_fact(&r->data, "failed"), *item;
   size_t i;
   json_array_foreach(list, i, item) if (i < LISTED)
-      fprintf(out, "%sfailed: %s%s%s in round %lld: %s, %s\n", bullet, tick, member(item, "name"),
-              tick, (long long)json_integer_value(json_object_get(item, "round")),
-              member(item, "what"), member(item, "why"));
+      fprintf(out, "%sfailed: %s%s%s in round %lld: %s, %s\n", bullet, tick, cell_name(item), tick,
+              (long long)json_integer_value(json_object_get(item, "round")), member(item, "what"),
+              member(item, "why"));
   more(json_array_size(list), "failed samples", bullet, out);
 }
 
