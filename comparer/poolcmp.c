@@ -267,12 +267,12 @@ static void note_doubts(const struct poolcmp *p, FILE *err) {
         char doubts[RENDER_TEXT];
         format_doubts((c->doubts | c->comparison.doubts) & ~hidden, ", ", doubts);
         if (*doubts && n++ < MAX_DOUBTFUL_ROWS)
-          fprintf(err, "poolcmp: note: %s, %s: %s\n", t->rows[r].label, t->columns[c->column].label,
-                  doubts);
+          fprintf(err, "poolcmp: note: %s%s%s: %s\n", t->rows[r].label,
+                  *t->columns[c->column].label ? ", " : "", t->columns[c->column].label, doubts);
       }
   }
   if (n > MAX_DOUBTFUL_ROWS)
-    fprintf(err, "poolcmp: note: %zu more cells have doubts (-format tidy lists them)\n",
+    fprintf(err, "poolcmp: note: %zu more with doubts (-format tidy lists them)\n",
             n - MAX_DOUBTFUL_ROWS);
 }
 
