@@ -91,15 +91,28 @@ static const struct kind *kinds(struct workload_state *state, size_t *count) {
 
 static const char *const suffixes[] = {"structured", "unstructured"};
 
-/* "Compare/Pod:web/structured" of kind Pod and file .../web.json; lives until the process ends. */
-static char *object_case_name(const char *kind, const char *file, enum mode mode) {
+/*
+ * Names live until the process ends, whoever has forgotten them: they hang off here. One thread
+ * makes them, before any other starts.
+ */
+struct kept_name {
+  struct kept_name *next;
+  char text[];
+};
+static struct kept_name *kept_names;
+
+/* "Compare/Pod:web/structured" of kind Pod and file .../web.json; NULL: out of memory. */
+static const char *object_case_name(const char *kind, const char *file, enum mode mode) {
   const char *slash = strrchr(file, '/'), *stem = slash ? slash + 1 : file;
   const char *dot = strrchr(stem, '.');
   int length = dot && dot > stem ? (int)(dot - stem) : (int)strlen(stem);
   size_t size = strlen(kind) + (size_t)length + 40;
-  char *name = heap_alloc(size);
-  if (!name)
+  struct kept_name *kept = heap_alloc(sizeof *kept + size);
+  if (!kept)
     return NULL;
+  kept->next = kept_names;
+  kept_names = kept;
+  char *name = kept->text;
   int start = snprintf(name, size, "Compare/%s:", kind);
   snprintf(name + start, size - (size_t)start, "%.*s/%s", length, stem, suffixes[mode]);
   for (char *c = name + start; c < name + start + length; c++)
