@@ -119,12 +119,59 @@ static void what_is_not_there_is_not_guessed(void **state) {
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_open, scratch_close)
 
+/* A group's own limit, less what it uses; file cache that lies idle counts as free. */
+static void memory_that_version_2_leaves(void **state) {
+  (void)state;
+  scratch_write("proc/self/mountinfo", V2_MOUNT);
+  scratch_write("proc/self/cgroup", "0::/user.slice/job\n");
+  scratch_write("proc/meminfo", "MemTotal: 9000 kB\nMemFree: 1 kB\nMemAvailable:    8000 kB\n");
+  assert_true(cgroup_memory_left(scratch) == UINT64_MAX);
+  assert_true(cgroup_memory_available(scratch) == 8000 * 1024);
+  scratch_write("sys/fs/cgroup/user.slice/job/memory.max", "max\n");
+  scratch_write("sys/fs/cgroup/user.slice/job/memory.current", "900000\n");
+  assert_true(cgroup_memory_left(scratch) == UINT64_MAX);
+  scratch_write("sys/fs/cgroup/user.slice/job/memory.max", "5000000\n");
+  assert_true(cgroup_memory_left(scratch) == 4100000);
+  scratch_write("sys/fs/cgroup/user.slice/job/memory.stat",
+                "anon 5\nfile 700000\ninactive_file 600000\nactive_file 100000\n");
+  assert_true(cgroup_memory_left(scratch) == 4700000);
+  assert_true(cgroup_memory_available(scratch) == 4700000);
+  /* The group above leaves less, the root none of its own. */
+  scratch_write("sys/fs/cgroup/user.slice/memory.max", "3000000\n");
+  scratch_write("sys/fs/cgroup/user.slice/memory.current", "2000000\n");
+  assert_true(cgroup_memory_left(scratch) == 1000000);
+  scratch_write("sys/fs/cgroup/user.slice/memory.current", "3500000\n");
+  assert_true(cgroup_memory_left(scratch) == 0);
+}
+
+/* Version 1 says "no limit" by a number beyond any machine; -1 is none either. */
+static void memory_that_version_1_leaves(void **state) {
+  (void)state;
+  scratch_write("proc/self/mountinfo",
+                "41 40 0:30 /docker/ab /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n"
+                "42 40 0:31 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
+  scratch_write("proc/self/cgroup", "4:cpu:/docker/ab\n3:memory:/docker/ab\n");
+  scratch_write("proc/meminfo", "MemAvailable: 8000 kB\n");
+  scratch_write("sys/fs/cgroup/cpu/memory.limit_in_bytes", "1\n"); /* not that hierarchy's */
+  scratch_write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  scratch_write("sys/fs/cgroup/memory/memory.usage_in_bytes", "1000000\n");
+  assert_true(cgroup_memory_available(scratch) == 8000 * 1024);
+  scratch_write("sys/fs/cgroup/memory/memory.limit_in_bytes", "-1\n");
+  assert_true(cgroup_memory_left(scratch) == UINT64_MAX);
+  scratch_write("sys/fs/cgroup/memory/memory.limit_in_bytes", "4000000\n");
+  scratch_write("sys/fs/cgroup/memory/memory.stat",
+                "inactive_file 900000\ntotal_inactive_file 500000\n");
+  assert_true(cgroup_memory_available(scratch) == 3500000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCRATCH(version_2_gives_the_tightest_group_up_to_the_root),
       IN_SCRATCH(version_1_reads_quota_and_period),
       IN_SCRATCH(a_container_sees_its_own_group_as_the_top),
       IN_SCRATCH(damaged_or_missing_files_limit_nothing),
+      IN_SCRATCH(memory_that_version_2_leaves),
+      IN_SCRATCH(memory_that_version_1_leaves),
       IN_SCRATCH(facts_are_read_as_the_kernel_writes_them),
       IN_SCRATCH(what_is_not_there_is_not_guessed),
   };

@@ -19,6 +19,7 @@
  */
 #include "workloads/handlers/handlers.h"
 
+#include "harness/cgroup.h"
 #include "harness/heap.h"
 
 #include <errno.h>
@@ -122,50 +123,8 @@ double idle_estimate(const struct idle_plan *plan) {
   return handlers * (2 * map + sizeof(struct handler)) + events + names * NAME_SIZE;
 }
 
-/* A number in a file, after `label` if there is one. false: no such thing there. */
-static bool read_number(const char *file, const char *label, double *out) {
-  char line[256];
-  bool found = false;
-  FILE *f = fopen(file, "re");
-  if (!f)
-    return false;
-  while (!found && fgets(line, sizeof line, f))
-    found =
-        strncmp(line, label, strlen(label)) == 0 && sscanf(line + strlen(label), "%lf", out) == 1;
-  fclose(f);
-  return found;
-}
-
-/* What the control groups (version 2) from `path` up leave, if that is less than `have`. */
-static double cgroups_leave(char *path, double have) {
-  char file[600];
-  double most, used;
-  for (;;) {
-    snprintf(file, sizeof file, "/sys/fs/cgroup%s/memory.max", path);
-    bool limited = read_number(file, "", &most); /* "max" is no number: no limit */
-    snprintf(file, sizeof file, "/sys/fs/cgroup%s/memory.current", path);
-    if (limited && read_number(file, "", &used) && most - used < have)
-      have = most > used ? most - used : 0;
-    char *slash = strrchr(path, '/');
-    if (!slash)
-      return have;
-    *slash = '\0';
-  }
-}
-
 double idle_available(void) {
-  char path[512] = "", line[600];
-  double have_kb = 0;
-  if (!read_number("/proc/meminfo", "MemAvailable:", &have_kb))
-    return 1e18; /* cannot know: refuse nothing */
-  FILE *f = fopen("/proc/self/cgroup", "re");
-  if (f) {
-    while (fgets(line, sizeof line, f))
-      if (sscanf(line, "0::%511[^\n]", path) == 1)
-        break;
-    fclose(f);
-  }
-  return cgroups_leave(path, have_kb * 1024);
+  return (double)cgroup_memory_available(""); /* UINT64_MAX where nobody knows: refuses nothing */
 }
 
 bool idle_open(struct idle *s, unsigned threads) {

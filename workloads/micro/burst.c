@@ -7,6 +7,7 @@
  */
 #include "workloads/micro/micro.h"
 
+#include "harness/cgroup.h"
 #include "harness/heap.h"
 
 #include <errno.h>
@@ -278,12 +279,13 @@ static bool read_options(struct burst *b, const struct workload_setup *setup) {
     snprintf(setup->why, setup->why_size, "Micro/burst: peak is a number of MiB, 1..1048576");
     return false;
   }
-  uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t available = cgroup_memory_available("");
   b->peak_bytes = peak_mib << 20;
-  if (b->peak_bytes > memory / 4 * 3) {
+  if (b->peak_bytes > available / 4 * 3) {
     snprintf(setup->why, setup->why_size,
-             "Micro/burst: a peak of %llu MiB does not fit, this machine has %llu; give less",
-             (unsigned long long)peak_mib, (unsigned long long)(memory >> 20));
+             "Micro/burst: a peak of %llu MiB does not fit: machine and control groups have %llu "
+             "MiB left, of which three quarters may be used; --set peak=MIB for less",
+             (unsigned long long)peak_mib, (unsigned long long)(available >> 20));
     return false;
   }
   return true;
