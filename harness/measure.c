@@ -10,9 +10,6 @@
 
 enum { ENVIRONMENT_PAD = 4096 }; /* the stack's start varies over a page */
 
-/* Which lines are shared is a matter of 90 or 5 %, not of its decimals: one round pays the pass. */
-enum { ROUNDS_WITH_LINES = 1 };
-
 /* Beyond the worker's own limit: it should have reported a bound by then. */
 static const uint64_t GRACE_NS = 3000000000u;
 
@@ -116,7 +113,7 @@ static void make_line(struct worker_line *w, const struct run *run, const struct
     w->argv[n++] = "--expect-allocator";
     w->argv[n++] = c->allocator->path;
   }
-  if (round <= ROUNDS_WITH_LINES)
+  if (round <= PLAN_LINES_ROUNDS)
     w->argv[n++] = "--lines";
   w->argv[n] = NULL;
 }

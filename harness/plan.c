@@ -206,19 +206,20 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
     p->sweep_rounds = 0; /* the published table has one thread count */
   p->sweep_is_ours = !list && o->sweep_rounds < 0;
   bool all = o->suite && strcmp(o->suite, "all") == 0;
-  p->rounds_are_ours = all && !o->rounds && !o->quick;
-  p->hurried = all || o->quick;
+  p->rounds_are_ours = !o->rounds;
+  p->hurried = p->hurried || all || o->quick;
   p->window = o->window_ns ? o->window_ns : (o->quick ? 80 : 200) * MS;
   p->budget = o->budget_ns ? o->budget_ns : (o->quick ? 34 : all ? 560 : 280) * SECOND;
+  p->latest = o->budget_ns ? o->budget_ns : (o->quick ? 37 : all ? 585 : 292) * SECOND;
   p->seed = o->seed;
   p->trim = o->trim;
   p->trim_ns = o->trim_ns;
   p->trim_bytes = o->trim_bytes;
 }
 
-bool plan_build(struct plan *p, const struct options *o, const struct allocators *allocators,
-                const struct plan_machine *machine, struct error *e) {
-  *p = (struct plan){0};
+static bool build(struct plan *p, const struct options *o, const struct allocators *allocators,
+                  const struct plan_machine *machine, bool hurried, struct error *e) {
+  *p = (struct plan){.hurried = hurried};
   if (o->preset && !(p->preset = preset_find(o->preset, e)))
     return false;
   choose_numbers(p, o, machine);
@@ -232,6 +233,17 @@ bool plan_build(struct plan *p, const struct options *o, const struct allocators
   else
     plan_free(p);
   return ok;
+}
+
+bool plan_build(struct plan *p, const struct options *o, const struct allocators *allocators,
+                const struct plan_machine *machine, struct error *e) {
+  if (!build(p, o, allocators, machine, false, e))
+    return false;
+  if (p->hurried || plan_expected(p, 0) <= p->budget)
+    return true;
+  /* All was given up that may be, and it is still too long: less idling then. */
+  plan_free(p);
+  return build(p, o, allocators, machine, true, e);
 }
 
 void plan_free(struct plan *p) {

@@ -53,6 +53,7 @@ struct plan_cell {
   uint64_t window;   /* the measured part's aim */
   uint64_t limit;    /* when the worker gives up */
   uint64_t expected; /* wall time of a sample, all included */
+  uint64_t lines;    /* the pass for shared lines on top, in rounds up to PLAN_LINES_ROUNDS */
   char *name;        /* "BenchmarkCompare/Pod/structured/strategy=malloc-32" */
   char *pair_name;   /* the same without strategy and discipline */
 };
@@ -89,10 +90,11 @@ struct plan {
   unsigned rounds;       /* of the headline */
   unsigned sweep_rounds; /* 0: no sweep */
   bool sweep_is_ours;    /* the sweep was not asked for in detail: it may be thinned */
-  bool rounds_are_ours;  /* suite all without --rounds: they may be thinned, too */
-  bool hurried;          /* --quick or suite all: no time to wait for long */
+  bool rounds_are_ours;  /* no --rounds: they may be thinned, too */
+  bool hurried;          /* --quick, suite all, or too much for the budget: no long waits */
   uint64_t seed;
-  uint64_t budget; /* wall time to stay in; UINT64_MAX: any */
+  uint64_t budget; /* wall time to plan for; UINT64_MAX: any */
+  uint64_t latest; /* a run whose pace would end it after that gives up rounds */
   uint64_t window;
   bool quick;
   const char *trim; /* --trim as given; NULL: never */
@@ -137,28 +139,44 @@ void plan_note(struct plan *p, const char *format, ...) __attribute__((format(pr
 /* Suite all keeps so many rounds at least: p of five against five is 0.008 at best. */
 #define PLAN_FEWEST_OF_ALL 5
 
+/* Which lines are shared is a matter of 90 or 5 %, not of its decimals: one round pays the pass. */
+#define PLAN_LINES_ROUNDS 1
+
 /* The setting by which a series is told how many seconds to wait; workload.h. */
 #define PLAN_IDLE "idle"
 /* How long a series waits, ns. */
 uint64_t plan_idle(const struct plan_case *row);
+/*
+ * The row's value of one of its workload's options: the last one in row->options, else the
+ * default. Ends at a comma or at the end of the string.
+ */
+const char *plan_setting(const struct plan_case *row, const struct strategy_option *option);
 
 uint64_t plan_rotation(unsigned threads, unsigned cpus);
 
 /* Sets windows, limits and expected times of all cells, then thins the plan to the budget. */
 void plan_schedule(struct plan *p, const struct options *o, const struct plan_machine *machine);
 
-/* Leaves at most so many rounds to the headline, or to the sweep. */
-void plan_limit_rounds(struct plan *p, bool headline, unsigned most);
-
 /*
- * After `round` rounds took `spent` ns: if the rest would end after the budget at that pace, later
- * rounds of the sweep make way, and for --quick and suite all those of the headline. Rounds that
- * were measured stay. Each cut is a note.
+ * plan_fit.c: what is given up.
+ *
+ * After `round` rounds took `spent` ns: if the rest would end after p->latest at that pace, later
+ * rounds of the sweep make way, then those of the headline; not those that Holm's correction needs,
+ * except for suite all. Rounds that were measured stay. Each cut is a note.
  */
 void plan_shorten(struct plan *p, unsigned round, uint64_t spent);
 
+/*
+ * The fewest rounds in which a row of the headline can be decided under Holm's correction:
+ * 2 / C(2n, n), the smallest two-sided p of n against n samples, times the rows is below 0.05.
+ */
+unsigned plan_deciding_rounds(const struct plan *p);
+
 /* The last round in which anything is measured. */
 unsigned plan_last_round(const struct plan *p);
+
+/* Expected wall time of the cell's sample in that round. */
+uint64_t plan_sample_time(const struct plan_cell *c, unsigned round);
 
 /* Expected wall time of the rounds after `done`. */
 uint64_t plan_expected(const struct plan *p, unsigned done);

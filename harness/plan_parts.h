@@ -1,5 +1,5 @@
 /*
- * What the files that build a plan share. For plan.c, plan_rows.c and plan_arms.c alone.
+ * What the files that build a plan share. For plan*.c and schedule.c alone.
  */
 #ifndef POOLBENCH_PLAN_PARTS_H
 #define POOLBENCH_PLAN_PARTS_H
@@ -15,6 +15,9 @@ bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e)
  */
 bool plan_choose_arms(struct plan *p, const struct options *o, struct error *e);
 void plan_free_arm(struct plan_arm *a);
+
+/* plan_fit.c: gives up cells and rounds until the expected time is within the budget; notes it. */
+void plan_fit(struct plan *p, unsigned cpus);
 
 /*
  * plan.c: room for one more element after `count`, as realloc gives it; NULL with e. Doubles at

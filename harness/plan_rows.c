@@ -138,12 +138,15 @@ static bool has_setting(const struct workload *w, const char *key, size_t length
   return false;
 }
 
-/* Gives one KEY=VALUE of --set to the cases that know it. Returns how many did; -1: no memory. */
-static int give_setting(struct plan *p, const char *setting) {
+/*
+ * Gives one KEY=VALUE of --set to the cases that know it, of one workload if `only` is not NULL.
+ * Returns how many did; -1: no memory.
+ */
+static int give_setting(struct plan *p, const char *setting, const struct workload *only) {
   int taken = 0;
   for (size_t i = 0; i < p->case_count; i++) {
     struct plan_case *c = &p->cases[i];
-    if (!(c->info->flags & CASE_SERIES) ||
+    if (!(c->info->flags & CASE_SERIES) || (only && c->workload != only) ||
         !has_setting(c->workload, setting, strcspn(setting, "=")))
       continue;
     char *longer = NULL;
@@ -162,7 +165,7 @@ static bool give_settings(struct plan *p, const char *settings, struct error *e)
   char *copy = strdup(settings), *rest = copy, *setting;
   bool ok = copy || plan_out_of_memory(e);
   while (ok && (setting = strsep(&rest, ",")) != NULL) {
-    int taken = strchr(setting, '=') ? give_setting(p, setting) : 0;
+    int taken = strchr(setting, '=') ? give_setting(p, setting, NULL) : 0;
     if (taken < 0)
       ok = plan_out_of_memory(e);
     else if (taken == 0)
@@ -175,15 +178,53 @@ static bool give_settings(struct plan *p, const char *settings, struct error *e)
   return ok;
 }
 
+/* Did the user say what this setting should be? */
+static bool is_given(const struct options *o, const char *key, size_t length) {
+  for (const char *at = o->set; at && *at;) {
+    if (strncmp(at, key, length) == 0 && at[length] == '=')
+      return true;
+    at += strcspn(at, ",");
+    at += *at == ',';
+  }
+  return false;
+}
+
 /* A second of idling where there is no time for more, unless the user says how long. */
 static bool shorten_idle(struct plan *p, const struct options *o, struct error *e) {
-  const char *given = o->set ? strstr(o->set, PLAN_IDLE "=") : NULL;
-  if (!p->hurried || (given && (given == o->set || given[-1] == ',')))
+  if (!p->hurried || is_given(o, PLAN_IDLE, strlen(PLAN_IDLE)))
     return true;
-  int taken = give_setting(p, PLAN_IDLE "=1");
+  int taken = give_setting(p, PLAN_IDLE "=1", NULL);
   if (taken > 0)
     plan_note(p, "memory is watched for 1 s of idling (--set " PLAN_IDLE "=5: for 5 s)");
   return taken >= 0 || plan_out_of_memory(e);
+}
+
+/* One KEY=VALUE of a workload's quick_options. */
+static bool give_quick(struct plan *p, const struct options *o, const struct workload *w,
+                       const char *setting, struct error *e) {
+  size_t length = strcspn(setting, "=");
+  int taken = is_given(o, setting, length) ? 0 : give_setting(p, setting, w);
+  for (const struct strategy_option *k = w->options; taken > 0 && k && k->key; k++)
+    if (strlen(k->key) == length && strncmp(k->key, setting, length) == 0)
+      plan_note(p, "quick: memory over time of suite %s with %s (--set %s=%s: the usual size)",
+                w->name, setting, k->key, k->fallback);
+  return taken >= 0 || plan_out_of_memory(e);
+}
+
+/* Smaller sizes for --quick, unless the user says which; names of cells do not tell, notes do. */
+static bool shrink_series(struct plan *p, const struct options *o, struct error *e) {
+  for (size_t i = 0; p->quick && workloads[i]; i++) {
+    if (!workloads[i]->quick_options)
+      continue;
+    char *copy = strdup(workloads[i]->quick_options), *rest = copy, *setting;
+    bool ok = copy || plan_out_of_memory(e);
+    while (ok && (setting = strsep(&rest, ",")) != NULL)
+      ok = give_quick(p, o, workloads[i], setting, e);
+    free(copy);
+    if (!ok)
+      return false;
+  }
+  return true;
 }
 
 bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e) {
@@ -200,5 +241,6 @@ bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e)
     return false;
   if (patterns && !p->preset && !check_patterns(p, patterns, suite, e))
     return false;
-  return shorten_idle(p, o, e) && (!o->set || give_settings(p, o->set, e));
+  return shorten_idle(p, o, e) && shrink_series(p, o, e) &&
+         (!o->set || give_settings(p, o->set, e));
 }

@@ -159,6 +159,7 @@ static void locked_held(struct pool *pool, struct pool_held *out) {
 
 const struct strategy strategy_global_locked = {
     .name = "global-locked",
+    .flags = STRATEGY_ONE_LOCK,
     .summary = "one pool behind one lock",
     .options = locked_options,
     .open = locked_open,

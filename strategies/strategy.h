@@ -159,6 +159,7 @@ enum strategy_flag {
   STRATEGY_NEEDS_OWNER = 1 << 1,            /* begin wants an owner */
   STRATEGY_ONE_OBJECT = 1 << 2,             /* null: one preset object a thread and kind */
   STRATEGY_NEVER_HITS = 1 << 3,             /* every get is a miss by design */
+  STRATEGY_ONE_LOCK = 1 << 4, /* all threads take one lock: slower the more of them run at once */
 };
 
 /* An option of a strategy, as in `global-locked:lock=ticket`. The list ends with key NULL. */

@@ -37,7 +37,7 @@ static const struct strategy_option lock_option[] = {
   static const struct strategy id = {  \
       .name = text, .flags = bits, .options = opts, .open = open_any, .close = close_any}
 STRATEGY(s_arena, "arena", STRATEGY_OBJECTS_DIE_WITH_SCOPE, NULL);
-STRATEGY(s_locked, "global-locked", 0, lock_option);
+STRATEGY(s_locked, "global-locked", STRATEGY_ONE_LOCK, lock_option);
 STRATEGY(s_malloc, "malloc", STRATEGY_NEVER_HITS, NULL);
 STRATEGY(s_null, "null", STRATEGY_ONE_OBJECT, NULL);
 STRATEGY(s_owned, "owned", STRATEGY_NEEDS_OWNER, NULL);
@@ -134,6 +134,7 @@ static void micro_close(struct workload_state *state) {
 static const struct workload w_micro = {.name = "micro",
                                         .cases = micro_cases,
                                         .options = micro_options,
+                                        .quick_options = "objects=100",
                                         .open = micro_open,
                                         .close = micro_close};
 const struct workload *const workloads[] = {&w_compare, &w_micro, NULL};
@@ -202,6 +203,13 @@ static const struct plan_cell *cell(const struct plan *p, const char *name) {
       return &p->cells[i];
   fail_msg("there is no cell %s", name);
   return NULL;
+}
+
+static bool notes(const struct plan *p, const char *words) {
+  for (size_t i = 0; i < p->note_count; i++)
+    if (strstr(p->notes[i], words))
+      return true;
+  return false;
 }
 
 static bool skips(const struct plan *p, const char *name, const char *arm, const char *word) {
@@ -345,25 +353,47 @@ static void settings_reach_the_series_that_know_them(void **state) {
   refuses("--suite compare --set objects=5", EXIT_USAGE, "chosen case", NULL);
 }
 
-/* 20 ms for the process, the hint of 2 s, and what it waits on purpose. */
+/* 28.2 ms for the process, the hint of 2 s for 1000 objects, and what it waits on purpose. */
 static void a_series_takes_its_hint_and_its_idle_waits(void **state) {
   (void)state;
   static const struct {
     const char *line;
-    uint64_t seconds;
-  } lines[] = {{"--cpus 2 --cases Micro/burst", 7},
-               {"--cpus 2 --cases Micro/burst --set idle=60", 62},
-               {"--cpus 2 --cases Micro/burst --set objects=3,idle=60,idle=0", 2},
-               {"--cpus 2 --cases Micro/burst --quick", 3},
-               {"--cpus 2 --suite all", 3},
-               {"--cpus 2 --suite all --set idle=4", 6}};
+    uint64_t ms;
+  } lines[] = {{"--cpus 2 --cases Micro/burst", 7000},
+               {"--cpus 2 --cases Micro/burst --set idle=20", 22000},
+               {"--cpus 2 --cases Micro/burst --set objects=3,idle=60,idle=0", 6},
+               {"--cpus 2 --cases Micro/burst --set objects=3000", 11000},
+               {"--cpus 2 --cases Micro/burst --quick", 1200},
+               {"--cpus 2 --cases Micro/burst --quick --set objects=1000", 3000},
+               {"--cpus 2 --suite all", 3000},
+               {"--cpus 2 --suite all --set idle=4", 6000}};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
     struct fixture f;
     plan(&f, lines[i].line, 2);
-    assert_true(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2")->expected ==
-                20000000 + lines[i].seconds * 1000000000);
+    uint64_t expected = cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2")->expected;
+    assert_in_range(expected, 28199000 + lines[i].ms * 1000000, 28201000 + lines[i].ms * 1000000);
     done(&f);
   }
+}
+
+/* Names do not tell that a series was smaller, so the options and a note do. */
+static void a_quick_series_is_smaller_and_says_so(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --quick --cases Micro/burst,Micro/pair/64B", 2);
+  const struct plan_cell *c = cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2");
+  assert_string_equal(c->row->options, "idle=1,objects=100");
+  assert_int_equal(c->rounds, 1);
+  assert_true(notes(&f.plan, "objects=100 (--set objects=1000"));
+  done(&f);
+  plan(&f, "--cpus 2 --quick --cases Micro/burst --set idle=2,objects=50", 2);
+  c = cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2");
+  assert_string_equal(c->row->options, "idle=2,objects=50");
+  assert_false(notes(&f.plan, "objects="));
+  done(&f);
+  plan(&f, "--cpus 2 --cases Micro/burst", 2);
+  assert_null(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2")->row->options);
+  done(&f);
 }
 
 static void memory_is_watched_at_the_headline_only(void **state) {
@@ -568,47 +598,170 @@ static void a_default_run_fits_five_minutes(void **state) {
   done(&f);
 }
 
-static void a_quick_run_fits_forty_seconds_and_can_decide(void **state) {
+/*
+ * By hand, from what docs/method.md says a sample is. 32 threads on 2 CPUs rotate in 60 ms and have
+ * a window of 240 ms: 28 ms + 32 x 0.1 ms of process, 1.3 rotations of warm-up, the window. An op
+ * of 700 us behind one lock takes eight times as long, 5.6 ms of CPU or 2.8 ms of the team: 100
+ * ops a CPU are 560 ms; two ops a thread to warm up are 179.2 ms, and one a thread for the shared
+ * lines 89.6 ms, where others take 10 ms and a rotation; the table of lines is 30 ms.
+ */
+static void a_sample_is_expected_to_take_what_its_steps_take(void **state) {
   (void)state;
-  static const char *const lines[] = {"--quick --cpus 2", "--quick --cpus 32", "--quick --cpus 1"};
+  static const struct {
+    const char *name;
+    double ms, lines_ms;
+  } cells[] = {
+      {"BenchmarkCompare/Pod/structured/strategy=malloc-32", 31.2 + 78 + 240, 100},
+      {"BenchmarkCompare/Endpoints/structured/strategy=global-locked-32", 31.2 + 179.2 + 560,
+       119.6},
+      {"BenchmarkCompare/Endpoints/structured/strategy=malloc-32", 31.2 + 78 + 240, 100},
+      {"BenchmarkCompare/Endpoints/structured/strategy=global-locked-1", 28.1 + 32.5 + 200, 40},
+      {"BenchmarkCompare/Pod/structured/strategy=malloc-2", 28.2 + 32.5 + 200, 40},
+  };
+  struct fixture f;
+  plan(&f, "--cpus 32", 2);
+  for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+    const struct plan_cell *c = cell(&f.plan, cells[i].name);
+    assert_in_range(c->expected, cells[i].ms * 1e6 - 3e6, cells[i].ms * 1e6 + 3e6);
+    assert_in_range(c->lines, cells[i].lines_ms * 1e6 - 1e5, cells[i].lines_ms * 1e6 + 1e5);
+    assert_true(plan_sample_time(c, 1) == c->expected + c->lines);
+    assert_true(plan_sample_time(c, 2) == c->expected);
+  }
+  uint64_t rest = plan_expected(&f.plan, 1), lines = 0, once = 0;
+  for (size_t i = 0; i < f.plan.cell_count; i++) {
+    lines += f.plan.cells[i].lines;
+    once += f.plan.cells[i].expected;
+  }
+  assert_true(plan_expected(&f.plan, 0) == rest + once + lines);
+  done(&f);
+}
+
+/* 2 / C(2n, n) is 0.0286, 0.0079, 0.0022, 0.00058 for 4 to 7: times the rows below 0.05. */
+static void deciding_takes_rounds_by_the_number_of_rows(void **state) {
+  (void)state;
+  static const struct {
+    const char *line;
+    unsigned rounds;
+  } lines[] = {{"--cases Compare/Pod/structured --strategies malloc,per-thread", 4},
+               {"--cases Compare/Pod/* --strategies malloc,per-thread", 5},
+               {"--cases Compare/*/structured --strategies malloc,per-thread,global-locked", 5},
+               {"--suite compare --strategies malloc,per-thread,global-locked", 6},
+               {"--suite compare", 6},
+               {"--cases Micro/burst", 4},
+               {"--suite compare --strategies malloc", 4}};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
     struct fixture f;
-    plan(&f, lines[i], 2);
-    assert_true(plan_expected(&f.plan, 0) < UINT64_C(36) * 1000000000);
-    assert_true(f.plan.rounds >= 4);
-    assert_true(cells_at(&f.plan, f.plan.headline) >= 12);
+    char line[200];
+    snprintf(line, sizeof line, "--cpus 2 %s", lines[i].line);
+    plan(&f, line, 2);
+    assert_int_equal(plan_deciding_rounds(&f.plan), lines[i].rounds);
     done(&f);
   }
 }
 
-/* The published table has six rows, and so has the replay: only rounds make way. */
-static void a_quick_preset_keeps_its_rows(void **state) {
+static void a_quick_run_fits_forty_seconds_and_can_decide(void **state) {
+  (void)state;
+  static const char *const lines[] = {"--quick --cpus 2",
+                                      "--quick --cpus 32",
+                                      "--quick --cpus 1",
+                                      "--quick --cpus 8",
+                                      "--quick --suite all --cpus 2",
+                                      "--quick --suite micro --cpus 32",
+                                      "--quick --preset k8s-freelists"};
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    struct fixture f;
+    plan(&f, lines[i], 2);
+    assert_true(plan_expected(&f.plan, 0) <= UINT64_C(34) * 1000000000);
+    assert_true(f.plan.rounds >= plan_deciding_rounds(&f.plan));
+    assert_true(cells_at(&f.plan, f.plan.headline) >= 2 * f.plan.arm_count - 2);
+    done(&f);
+  }
+}
+
+/* Cases without curves go first, then the dearest; no strategy does, and no rounds. */
+static void a_quick_run_gives_up_cases_before_rounds(void **state) {
   (void)state;
   struct fixture f;
-  plan(&f, "--quick --preset k8s-freelists", 2);
-  assert_true(plan_expected(&f.plan, 0) < UINT64_C(36) * 1000000000);
-  assert_int_equal(cells_at(&f.plan, 32), 6 * 4);
-  assert_true(f.plan.rounds >= 4 && f.plan.rounds < 7);
+  plan(&f, "--quick --cpus 32 --budget 30s", 2);
+  assert_int_equal(cells_at(&f.plan, 32), 8);
+  assert_int_equal(f.plan.rounds, 7);
+  assert_int_equal(cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=malloc-32")->rounds, 7);
+  assert_int_equal(
+      cell(&f.plan, "BenchmarkCompare/Node/structured/strategy=global-locked-32")->rounds, 7);
+  assert_true(notes(&f.plan, "Compare/Pod/unstructured"));
+  assert_true(notes(&f.plan, "Compare/Endpoints/structured"));
+  assert_true(notes(&f.plan, "not measured at 16, 8, 4, 2, 1 threads"));
+  done(&f);
+  /* Then rounds that decide (6 rows: 5), then the second case, then the other rounds. */
+  static const struct {
+    unsigned seconds;
+    size_t cells;
+    unsigned rounds;
+  } budgets[] = {{19, 8, 6}, {12, 4, 5}, {3, 4, 4}};
+  for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
+    char line[60];
+    snprintf(line, sizeof line, "--quick --cpus 32 --budget %us", budgets[i].seconds);
+    plan(&f, line, 2);
+    assert_int_equal(cells_at(&f.plan, 32), budgets[i].cells);
+    assert_int_equal(f.plan.rounds, budgets[i].rounds);
+    done(&f);
+  }
+  plan(&f, "--quick --cpus 32 --budget 3s --rounds 9", 2);
+  assert_int_equal(f.plan.rounds, 9);
   done(&f);
 }
 
-/* Half of the default's time: counts go first, from the top, then rounds, the headline never. */
-static void a_small_budget_thins_the_sweep_only(void **state) {
+/* Half of the default's time: counts go first, from the top, then rounds that decide nothing more.
+ */
+static void a_small_budget_thins_the_sweep_first(void **state) {
   (void)state;
   struct fixture f;
-  plan(&f, "--cpus 32 --budget 120s", 2);
-  assert_true(plan_expected(&f.plan, 0) <= UINT64_C(120) * 1000000000);
+  plan(&f, "--cpus 32 --budget 150s", 2);
+  assert_true(plan_expected(&f.plan, 0) <= UINT64_C(150) * 1000000000);
   assert_int_equal(cells_at(&f.plan, 32), 24);
   assert_int_equal(f.plan.rounds, 10);
   assert_int_equal(cells_at(&f.plan, 16), 0);
   assert_int_equal(cells_at(&f.plan, 1), 12);
-  assert_non_null(strstr(f.plan.notes[0], "16"));
+  assert_true(notes(&f.plan, "16"));
   done(&f);
-  plan(&f, "--cpus 32 --budget 10s", 2);
+  plan(&f, "--cpus 32 --budget 10s --rounds 10", 2);
   assert_int_equal(cells_at(&f.plan, 32), 24);
+  assert_int_equal(f.plan.rounds, 10);
   assert_int_equal(f.plan.sweep_rounds, 0);
   assert_non_null(strstr(f.plan.notes[f.plan.note_count - 1], "takes longer than 10 s"));
   done(&f);
+  plan(&f, "--cpus 32 --budget 80s", 2);
+  assert_true(plan_expected(&f.plan, 0) <= UINT64_C(80) * 1000000000);
+  assert_int_equal(cells_at(&f.plan, 32), 24);
+  assert_in_range(f.plan.rounds, 6, 9);
+  done(&f);
+}
+
+/*
+ * 60 s of idling, three times for each of five strategies, are 15 minutes: two rounds, then one
+ * make room; what the user wants to wait is not shortened. Without that wish it is, in the end.
+ */
+static void memory_over_time_gives_up_rounds_after_the_sweep(void **state) {
+  (void)state;
+  static const struct {
+    const char *line;
+    unsigned rounds;
+    const char *note;
+  } lines[] = {
+      {"--cpus 2 --cases Micro/burst,Micro/pair/64B --set idle=60 --budget 16m", 3, NULL},
+      {"--cpus 2 --cases Micro/burst,Micro/pair/64B --set idle=60 --budget 12m", 2, "in 2 rounds"},
+      {"--cpus 2 --cases Micro/burst,Micro/pair/64B --set idle=60 --budget 6m", 1, "in 1 round "},
+      {"--cpus 2 --cases Micro/burst,Micro/pair/64B --set idle=60", 1, "takes longer than 280 s"},
+      {"--cpus 2 --cases Micro/burst,Micro/pair/64B --budget 25s", 1, "1 s of idling"}};
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    struct fixture f;
+    plan(&f, lines[i].line, 2);
+    assert_int_equal(cell(&f.plan, "BenchmarkMicro/burst/strategy=owned-2")->rounds,
+                     lines[i].rounds);
+    if (lines[i].note && !notes(&f.plan, lines[i].note))
+      fail_msg("%s: no note has \"%s\"", lines[i].line, lines[i].note);
+    done(&f);
+  }
 }
 
 /* Suite all gives up rounds as well, never below five; not those that were asked for. */
@@ -617,7 +770,7 @@ static void suite_all_gives_up_rounds_to_fit(void **state) {
   struct fixture f;
   plan(&f, "--cpus 32 --suite all", 2);
   assert_int_equal(f.plan.rounds, 10);
-  assert_true(plan_expected(&f.plan, 0) < UINT64_C(600) * 1000000000);
+  assert_true(plan_expected(&f.plan, 0) <= UINT64_C(560) * 1000000000);
   done(&f);
   plan(&f, "--cpus 32 --suite all --sweep-rounds 0 --budget none", 2);
   uint64_t whole = plan_expected(&f.plan, 0);
@@ -626,11 +779,10 @@ static void suite_all_gives_up_rounds_to_fit(void **state) {
   snprintf(line, sizeof line, "--cpus 32 --suite all --budget %llus",
            (unsigned long long)(whole / 1000000000 * 8 / 10));
   plan(&f, line, 2);
-  assert_true(f.plan.rounds < 10 && f.plan.rounds >= 5);
+  assert_in_range(f.plan.rounds, 7, 9); /* 33 rows: seven can decide them */
   assert_true(plan_expected(&f.plan, 0) <= f.plan.budget);
-  assert_int_equal(f.plan.sweep_rounds, 0);
-  assert_int_equal(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-32")->rounds, 3);
-  assert_non_null(strstr(f.plan.notes[f.plan.note_count - 1], "rounds instead of 10"));
+  assert_int_equal(cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-32")->rounds, 2);
+  assert_true(notes(&f.plan, "rounds instead of 10"));
   done(&f);
   plan(&f, "--cpus 32 --suite all --budget 9s", 2);
   assert_int_equal(f.plan.rounds, 5);
@@ -654,20 +806,23 @@ static void rounds_give_way_to_slow_samples(void **state) {
               {"--cpus 2 --suite all --strategies malloc --sweep-rounds 0", 1.24, 8},
               {"--cpus 2 --suite all --strategies malloc --sweep-rounds 0", 9, 5},
               {"--cpus 2 --suite all --strategies malloc --sweep-rounds 0 --rounds 10", 9, 10},
-              {"--cpus 2 --suite compare --strategies malloc --sweep-rounds 0", 9, 10}};
+              {"--cpus 2 --suite compare --strategies malloc --sweep-rounds 0", 9, 5},
+              {"--cpus 2 --suite compare --sweep-rounds 0", 9, 6}};
   for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
     struct fixture f;
     plan(&f, runs[i].line, 2);
     assert_int_equal(f.plan.rounds, 10);
-    for (size_t k = 0; k < f.plan.cell_count; k++)
+    for (size_t k = 0; k < f.plan.cell_count; k++) {
+      f.plan.cells[k].lines = 0;
       if (f.plan.cells[k].row->info->flags & CASE_SERIES)
         f.plan.cells[k].rounds = 0;
-    size_t notes = f.plan.note_count;
+    }
+    size_t noted = f.plan.note_count;
     plan_shorten(&f.plan, 3, UINT64_MAX / 2); /* too early to judge */
     assert_int_equal(f.plan.rounds, 10);
-    plan_shorten(&f.plan, 4, (uint64_t)(runs[i].pace * (double)f.plan.budget / 10 * 4));
+    plan_shorten(&f.plan, 4, (uint64_t)(runs[i].pace * (double)f.plan.latest / 10 * 4));
     assert_int_equal(f.plan.rounds, runs[i].rounds);
-    assert_int_equal(f.plan.note_count, notes + (runs[i].rounds < 10));
+    assert_int_equal(f.plan.note_count, noted + (runs[i].rounds < 10));
     done(&f);
   }
 }
@@ -760,11 +915,16 @@ int main(void) {
       cmocka_unit_test(limits_leave_room_for_a_busy_host),
       cmocka_unit_test(a_default_run_fits_five_minutes),
       cmocka_unit_test(a_quick_run_fits_forty_seconds_and_can_decide),
-      cmocka_unit_test(a_small_budget_thins_the_sweep_only),
+      cmocka_unit_test(a_small_budget_thins_the_sweep_first),
+      cmocka_unit_test(a_quick_run_gives_up_cases_before_rounds),
+      cmocka_unit_test(a_sample_is_expected_to_take_what_its_steps_take),
+      cmocka_unit_test(deciding_takes_rounds_by_the_number_of_rows),
+      cmocka_unit_test(memory_over_time_gives_up_rounds_after_the_sweep),
       cmocka_unit_test(suite_all_gives_up_rounds_to_fit),
       cmocka_unit_test(rounds_give_way_to_slow_samples),
       cmocka_unit_test(what_was_asked_for_is_not_thinned),
       cmocka_unit_test(a_series_takes_its_hint_and_its_idle_waits),
+      cmocka_unit_test(a_quick_series_is_smaller_and_says_so),
       cmocka_unit_test(memory_is_watched_at_the_headline_only),
       cmocka_unit_test(owned_joins_where_a_case_has_owners),
       cmocka_unit_test(a_pace_of_trims_stands_in_names),

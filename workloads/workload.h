@@ -151,6 +151,10 @@ struct workload {
 
   /* What setup->options may hold; the list ends with key NULL. NULL: none. */
   const struct strategy_option *options;
+
+  /* Settings with which series are short enough for --quick: "key=value,..."; NULL: the defaults.
+   */
+  const char *quick_options;
 };
 
 /* The registry that make writes (build/registry.c), NULL at the end. */

@@ -35,13 +35,13 @@
     "replace one of 1024 live objects of 16 B to 1 KiB")                                          \
   X("Micro/falseshare", falseshare, OUTLIVES, 0, true, 40,                                        \
     "get, write 64 times and put a 16 B object that once had neighbours")                         \
-  X("Micro/churn", churn, CASE_OWN_THREAD_EACH | CASE_BLOCKS, 0, false, 30000,                    \
+  X("Micro/churn", churn, CASE_OWN_THREAD_EACH | CASE_BLOCKS, 0, false, 80000,                    \
     "start a thread, get and put 64 objects on it, join it")                                      \
-  X("Micro/burst/128B", burst_own, BURST, 0, false, 3e8,                                          \
+  X("Micro/burst/128B", burst_own, BURST, 0, false, 1e8,                                          \
     "memory after a burst, put by its threads")                                                   \
-  X("Micro/burst/128B-by-one", burst_by_one, BURST, 0, false, 3e8,                                \
+  X("Micro/burst/128B-by-one", burst_by_one, BURST, 0, false, 1e8,                                \
     "memory after a burst of all threads, put by one of them")                                    \
-  X("Micro/burst/128B-63of64", burst_survivors, BURST, 0, false, 3e8,                             \
+  X("Micro/burst/128B-63of64", burst_survivors, BURST, 0, false, 5e8,                             \
     "memory after a burst of which one object in 64 stays live")                                  \
   X("Micro/burst/256KiB", burst_large, BURST, 0, false, 1e9,                                      \
     "memory after a burst of 256 KiB objects")

@@ -54,13 +54,13 @@ static const struct workload_case cases[] = {
      .disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED),
      .max_threads = MAX_CONNECTIONS,
      .in_sweep = true,
-     .op_hint_ns = 40e3},
+     .op_hint_ns = 70e3},
     {.name = "OldRequest",
      .what = "one question and answer; each subscribes to an inbox of its own",
      .flags = CASE_BLOCKS | CASE_HAS_OWNER,
      .disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED),
      .max_threads = MAX_CONNECTIONS,
-     .op_hint_ns = 55e3},
+     .op_hint_ns = 80e3},
     {.name = NULL},
 };
 
