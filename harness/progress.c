@@ -29,6 +29,10 @@ double progress_left(const struct progress *p, double done, uint64_t now_ns) {
   return here > 0 ? elapsed * (1 - done) / here : -1;
 }
 
+void progress_resize(struct progress *p, double factor) {
+  p->done_before *= factor;
+}
+
 static void show_line(struct progress *p, const char *text) {
   fprintf(p->out, "\r%.*s\033[K", (int)p->width - 1, text);
   fflush(p->out);

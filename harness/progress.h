@@ -25,6 +25,9 @@ void progress_start(struct progress *p, FILE *out, double done, uint64_t now_ns)
 void progress_show(struct progress *p, double done, unsigned round, unsigned rounds,
                    const char *what, uint64_t now_ns);
 
+/* The whole has become shorter by this factor (>= 1): what was done is more of it. */
+void progress_resize(struct progress *p, double factor);
+
 /* Clears an updating line, so that other text can be printed. */
 void progress_clear(struct progress *p);
 

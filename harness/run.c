@@ -163,12 +163,15 @@ static bool write_record(struct run *run, struct error *e) {
   return ok;
 }
 
-/* Expected time of the samples that are there, to say how far the run is. */
-static double share_done(const struct run *run, uint64_t whole) {
+/* Expected time of the samples that were taken or failed, to say how far the run is. */
+static uint64_t time_done(const struct run *run) {
   uint64_t done = 0;
   for (size_t i = 0; i < run->results.count; i++)
-    done += run->plan.cells[run->results.items[i].cell].expected;
-  return whole ? (double)done / (double)whole : 1;
+    done +=
+        plan_sample_time(&run->plan.cells[run->results.items[i].cell], run->results.items[i].round);
+  for (size_t i = 0; i < run->failure_count; i++)
+    done += plan_sample_time(&run->plan.cells[run->failures[i].cell], run->failures[i].round);
+  return done;
 }
 
 static bool was_tried(const struct run *run, unsigned cell, unsigned round) {
@@ -187,14 +190,14 @@ static bool run_round(struct run *run, struct launcher *l, unsigned round, struc
   bool ok = true;
   for (size_t i = 0; ok && i < n; i++) {
     const struct plan_cell *c = &run->plan.cells[order[i]];
-    bool skip = run->cells[order[i]].given_up || was_tried(run, order[i], round);
+    bool tried = was_tried(run, order[i], round);
     progress_show(p, (double)*done / (double)whole, round, plan_last_round(&run->plan), c->name + 9,
                   now());
-    if (!skip) {
+    if (!tried && !run->cells[order[i]].given_up) {
       struct result where = {.cell = order[i], .round = round, .seq = (unsigned)i + 1};
       ok = run_measure(run, l, c->build->path ? c->build->path : run->program, &where, e);
-      *done += c->expected;
     }
+    *done += tried ? 0 : plan_sample_time(c, round);
   }
   free(order);
   return ok;
@@ -202,14 +205,16 @@ static bool run_round(struct run *run, struct launcher *l, unsigned round, struc
 
 static bool all_rounds(struct run *run, struct launcher *l, struct progress *p, struct error *e) {
   struct results_frame frame = {&run->plan, &run->host, run->id};
-  uint64_t whole = plan_expected(&run->plan, 0);
-  uint64_t done = (uint64_t)(share_done(run, whole) * (double)whole);
+  uint64_t whole = plan_expected(&run->plan, 0), done = time_done(run);
   for (unsigned round = run->rounds_done + 1; round <= plan_last_round(&run->plan); round++) {
     if (!run_round(run, l, round, p, whole, &done, e) ||
         !runfiles_publish(&run->files, &frame, &run->results, round, e))
       return false;
     run->rounds_done = round;
     plan_shorten(&run->plan, round, run->times.wall_ns + (now() - run->session_start));
+    uint64_t longer = whole;
+    whole = plan_expected(&run->plan, 0);
+    progress_resize(p, (double)longer / (double)whole);
     if (!write_record(run, e))
       return false;
   }
@@ -245,7 +250,7 @@ static int measure_all(struct run *run, struct launcher *l) {
   struct progress progress;
   uint64_t whole = plan_expected(&run->plan, 0);
   run->status = RUN_RUNNING;
-  progress_start(&progress, stderr, share_done(run, whole), now());
+  progress_start(&progress, stderr, whole ? (double)time_done(run) / (double)whole : 1, now());
   bool ok = write_record(run, &e) && all_rounds(run, l, &progress, &e);
   progress_clear(&progress);
   finish(run, ok, &e, &last);

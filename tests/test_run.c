@@ -160,6 +160,15 @@ static void garbage_and_errors_are_told_apart(void **state) {
   assert_true(says("out.txt", "error: out of sockets"));
 }
 
+/* A cell that failed twice is over with: the run comes to its end without it. */
+static void progress_counts_what_is_not_tried_again(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "[ $strategy = per-thread ] && exit 1\nsay 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 10"), EXIT_SAMPLES);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 20);
+  assert_int_equal(count("err.txt", " gone, "), 9); /* a line a tenth, the last one not */
+}
+
 /* 10 ops not done in 2 s: more than 200 ms an op. Twice, then it is not tried again. */
 static void a_cell_that_does_not_finish_is_a_bound(void **state) {
   (void)state;
@@ -402,6 +411,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(every_cell_is_measured_once_a_round),
       IN_SCRATCH(a_strategy_that_crashes_costs_itself_only),
       IN_SCRATCH(garbage_and_errors_are_told_apart),
+      IN_SCRATCH(progress_counts_what_is_not_tried_again),
       IN_SCRATCH(a_cell_that_does_not_finish_is_a_bound),
       IN_SCRATCH(a_run_that_is_stopped_goes_on),
       IN_SCRATCH(order_follows_from_the_seed),
