@@ -136,7 +136,9 @@ static void memory_that_version_2_leaves(void **state) {
                 "anon 5\nfile 700000\ninactive_file 600000\nactive_file 100000\n");
   assert_true(cgroup_memory_left(scratch) == 4700000);
   assert_true(cgroup_memory_available(scratch) == 4700000);
-  /* The group above leaves less, the root none of its own. */
+  /* The group above leaves less, the root more. */
+  scratch_write("sys/fs/cgroup/memory.max", "9000000\n");
+  scratch_write("sys/fs/cgroup/memory.current", "0\n");
   scratch_write("sys/fs/cgroup/user.slice/memory.max", "3000000\n");
   scratch_write("sys/fs/cgroup/user.slice/memory.current", "2000000\n");
   assert_true(cgroup_memory_left(scratch) == 1000000);
