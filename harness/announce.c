@@ -120,10 +120,15 @@ static void print_failures(const struct run *run) {
 /* The run ended early: what is there, and how to use it and to go on. */
 static void print_kept(const struct run *run) {
   const char *folder = run->files.folder;
+  if (!run->files.recorded) {
+    printf("kept: nothing, %s has no plan yet; start again where there is room (--out)\n", folder);
+    return;
+  }
   printf("kept: %u whole rounds, %zu samples in all, in %s\n", run->rounds_done, run->results.count,
          folder);
-  printf("compare what is there:  poolcmp -col /strategy %s/%s\n", folder,
-         run->rounds_done ? "samples.txt" : "round.part");
+  if (run->results.count)
+    printf("compare what is there:  poolcmp -col /strategy %s/%s\n", folder,
+           run->rounds_done ? "samples.txt" : "round.part");
   printf("go on:                  poolbench run --resume %s\n", folder);
 }
 

@@ -98,7 +98,7 @@ bool runfiles_create(struct runfiles *r, const char *out, const char *host, stru
 }
 
 bool runfiles_open(struct runfiles *r, const char *folder, struct error *e) {
-  *r = (struct runfiles){.part = -1};
+  *r = (struct runfiles){.part = -1, .recorded = true};
   const char *path = folder ? folder : RESULTS_FOLDER "/latest";
   char target[NAME_MAX + 1] = "";
   if (strlen(path) >= sizeof r->folder)
@@ -169,7 +169,9 @@ static bool write_record(FILE *out, const void *what) {
 
 bool runfiles_write_json(struct runfiles *r, const json_t *record, struct error *e) {
   struct content c = {write_record, record};
-  return replace_file(r, "run.json", &c, e);
+  bool ok = replace_file(r, "run.json", &c, e);
+  r->recorded = r->recorded || ok; /* a failure leaves the last one */
+  return ok;
 }
 
 json_t *runfiles_read_json(const struct runfiles *r, struct error *e) {

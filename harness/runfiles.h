@@ -19,6 +19,7 @@ struct runfiles {
   int part;                                   /* round.part, -1: not open */
   long long part_size;                        /* bytes of whole samples in it */
   const struct allocator_arm *part_allocator; /* whose line is in force in it */
+  bool recorded;                              /* run.json is there: the run can be resumed */
 };
 
 /*

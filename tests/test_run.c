@@ -265,6 +265,27 @@ static void a_full_disk_stops_the_run_and_keeps_it_readable(void **state) {
   assert_int_equal(count("r/samples.txt", "Benchmark"), 240);
 }
 
+/* Without room for the plan nothing is measured, and nobody is told to go on with it. */
+static void a_disk_without_room_for_the_plan_is_told_at_once(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "echo . >>\"$here/calls\"; say 10");
+  struct rlimit before, limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  limit = before;
+  limit.rlim_cur = 1000;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  int status = poolbench(TWO_BY_TWO "--rounds 2");
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_DFL);
+  assert_int_equal(status, EXIT_INPUT);
+  assert_true(says("err.txt", "cannot write r/run.json"));
+  assert_true(says("out.txt", "kept: nothing, r has no plan yet"));
+  assert_int_equal(count("out.txt", "--resume"), 0);
+  assert_null(scratch_read("calls"));
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 2"), EXIT_DONE); /* the folder is empty still */
+}
+
 /* The names of a file's samples, one a line, to be freed. */
 static char *names_in(const char *file) {
   char *text = scratch_read(file), *names = NULL, *rest = text;
@@ -417,6 +438,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(order_follows_from_the_seed),
       IN_SCRATCH(a_changed_build_is_not_mixed_in),
       IN_SCRATCH(a_full_disk_stops_the_run_and_keeps_it_readable),
+      IN_SCRATCH(a_disk_without_room_for_the_plan_is_told_at_once),
       IN_SCRATCH(a_preset_writes_its_two_columns),
       IN_SCRATCH(an_existing_folder_is_left_alone),
       IN_SCRATCH(a_dry_run_starts_and_writes_nothing),
