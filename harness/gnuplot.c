@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,22 @@ static int start(char *const argv[], int pipe_end, pid_t *pid) {
   return failed;
 }
 
+/*
+ * Does the picture end as its form does, with </svg> or the chunk IEND? gnuplot does not look
+ * whether its writes succeed, and leaves with 0 on a full disk.
+ */
+static bool is_whole(const char *picture) {
+  char end[33] = "";
+  FILE *f = fopen(picture, "re");
+  if (!f)
+    return false;
+  if (fseek(f, -(long)(sizeof end - 1), SEEK_END) != 0)
+    rewind(f); /* shorter than that */
+  size_t n = fread(end, 1, sizeof end - 1, f);
+  fclose(f);
+  return memmem(end, n, "</svg>", 6) || memmem(end, n, "IEND", 4);
+}
+
 enum gnuplot_result gnuplot_draw(const char *script, const char *data, const char *picture,
                                  struct error *e) {
   char *argv[] = {"gnuplot", "-c", (char *)script, (char *)data, (char *)picture, NULL};
@@ -62,8 +79,10 @@ enum gnuplot_result gnuplot_draw(const char *script, const char *data, const cha
   close(ends[0]);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+  bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (done && is_whole(picture))
     return GNUPLOT_DREW;
-  error_set(e, EXIT_INPUT, "gnuplot could not draw %s: %s", picture, said);
+  error_set(e, EXIT_INPUT, "gnuplot could not draw %s: %s", picture,
+            done ? "only a part of it was written; is the disk full?" : said);
   return GNUPLOT_FAILED;
 }

@@ -9,7 +9,7 @@
 enum gnuplot_result {
   GNUPLOT_DREW,
   GNUPLOT_MISSING, /* not installed: costs pictures, nothing else; e says so */
-  GNUPLOT_FAILED,  /* e holds gnuplot's own message */
+  GNUPLOT_FAILED,  /* e holds gnuplot's own message, or says that the picture is cut off */
 };
 
 /*

@@ -636,6 +636,38 @@ static void gnuplots_own_words_are_reported(void **state) {
   assert_holds(e.text, "nonsense");
 }
 
+/* As on a full disk: gnuplot is content with itself, but the picture has no end. */
+static void a_picture_that_is_cut_off_is_no_picture(void **state) {
+  struct place *p = *state;
+  static const struct {
+    const char *content;
+    enum gnuplot_result result;
+  } pictures[] = {{"<svg>short</svg>\\n", GNUPLOT_DREW},
+                  {"<svg> more than a line of a picture, whole </svg>\\n", GNUPLOT_DREW},
+                  {"PNG more than a line of a picture IEND\\256B", GNUPLOT_DREW},
+                  {"<svg> more than a line of a picture, cut o", GNUPLOT_FAILED},
+                  {"<svg></svg> and then far more than an end", GNUPLOT_FAILED},
+                  {"", GNUPLOT_FAILED}};
+  char *path = strdup(getenv("PATH")), with[5000], script[300], picture[200];
+  assert_non_null(path);
+  snprintf(with, sizeof with, "%s:%s", p->folder, path);
+  snprintf(picture, sizeof picture, "%s/picture.svg", p->folder);
+  for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++) {
+    struct error e = {0};
+    snprintf(script, sizeof script, "#!/bin/sh\nprintf '%s' >\"$4\"\n", pictures[i].content);
+    write_file(p, "gnuplot", script);
+    snprintf(script, sizeof script, "%s/gnuplot", p->folder);
+    assert_int_equal(chmod(script, 0755), 0);
+    setenv("PATH", with, 1);
+    enum gnuplot_result result = gnuplot_draw("any.gp", "data", picture, &e);
+    setenv("PATH", path, 1);
+    assert_int_equal(result, pictures[i].result);
+    if (result == GNUPLOT_FAILED)
+      assert_holds(e.text, "is the disk full?");
+  }
+  free(path);
+}
+
 static void without_gnuplot_only_the_pictures_are_missing(void **state) {
   struct place *p = *state;
   char *path = strdup(getenv("PATH"));
@@ -688,6 +720,7 @@ int main(void) {
       WITH_RUN(plot_data_holds_medians_and_ratios_with_intervals),
       WITH_RUN(pictures_are_drawn_when_gnuplot_is_there),
       WITH_RUN(gnuplots_own_words_are_reported),
+      WITH_RUN(a_picture_that_is_cut_off_is_no_picture),
       WITH_RUN(without_gnuplot_only_the_pictures_are_missing),
       WITH_RUN(wrong_options_are_usage_errors),
   };
