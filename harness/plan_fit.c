@@ -39,14 +39,26 @@ static double smallest_p(unsigned n) {
   return 2 / arrangements;
 }
 
-unsigned plan_deciding_rounds(const struct plan *p) {
+/* Rows of ns/op in one workload, which Holm's correction takes together (verdicts.h). */
+static size_t family_rows(const struct plan *p, const struct workload *workload) {
   size_t rows = 0;
   for (size_t i = 0; i < p->cell_count; i++) {
     const struct plan_cell *c = &p->cells[i];
-    rows += c->headline && c->rounds && !c->arm->is_base && !is_series(c);
+    rows += c->row->workload == workload && c->headline && c->rounds && !c->arm->is_base &&
+            !is_series(c);
+  }
+  return rows;
+}
+
+/* A preset's rows are tested one by one, as published. */
+unsigned plan_deciding_rounds(const struct plan *p) {
+  size_t most = 0;
+  for (size_t i = 0; i < p->case_count && !p->preset; i++) {
+    size_t rows = family_rows(p, p->cases[i].workload);
+    most = rows > most ? rows : most;
   }
   unsigned n = PLAN_FEWEST_ROUNDS;
-  while (n < MOST_DECIDING && smallest_p(n) * (double)rows >= HOLM_ALPHA)
+  while (n < MOST_DECIDING && smallest_p(n) * (double)most >= HOLM_ALPHA)
     n++;
   return n;
 }
@@ -278,9 +290,14 @@ static void note_quick(struct plan *p) {
 
 /*
  * --quick. Rounds go last and not below what Holm's correction needs: a run of fewer cases decides
- * something, a run of fewer rounds nothing.
+ * something, a run of fewer rounds nothing. A preset keeps its rows, which are the published
+ * table's.
  */
 static void fit_quick(struct plan *p, unsigned keep) {
+  if (p->preset) {
+    thin_rounds(p, true, PLAN_FEWEST_ROUNDS);
+    return;
+  }
   thin_counts(p, keep);
   thin_cases(p, WITHOUT_CURVES, FEWEST_QUICK_CASES);
   thin_cases(p, SERIES, 1);
