@@ -1,7 +1,7 @@
 /*
  * Comparison: zips two objects by their schema. Maps are walked by key, keyed lists and sets by
  * their elements, and every leaf (a scalar, an atomic list or map, an empty one, anything opaque)
- * is handed to a rule. compare's rules look for leaves that differ and values that one side has.
+ * is looked at for a difference, everything else for values that only one side has.
  *
  * Allocates 24 + 48 + 48 + 48 bytes a map and 16 an entry; for a keyed list 48 + 32 + 32 + 16
  * bytes an item and two key records an item; all freed at the end of the map or list.
@@ -14,7 +14,13 @@
 static void path_of(const struct merge_walker *w, struct path *path) {
   path->length = w->depth;
   for (size_t i = w->depth; w->parent; w = w->parent)
-    path->elements[--i] = &w->element;
+    path->elements[--i] = w->element;
+}
+
+static const struct merge_walker *root_of(const struct merge_walker *w) {
+  while (w->parent)
+    w = w->parent;
+  return w;
 }
 
 __attribute__((cold, noinline)) static void complain(const struct merge_walker *w, const char *side,
@@ -23,59 +29,70 @@ __attribute__((cold, noinline)) static void complain(const struct merge_walker *
   char text[REPORT_LINE_SIZE];
   path_of(w, &path);
   path_print(&path, text, sizeof text);
-  report_add(w->report, text, "%s is %s, must be %s", side, is, must_be);
+  report_add(root_of(w)->report, text, "%s is %s, must be %s", side, is, must_be);
 }
 
 static bool visit(struct merge_walker *w);
 
 static bool visit_child(struct merge_walker *w, const struct element *element, struct value lhs,
                         struct value rhs, const struct schema *schema) {
-  struct merge_walker *child = w->spares;
-  if (w->depth + 1 >= MAX_DEPTH) {
+  struct merge_walker *child = w->child;
+  if (!child) {
     complain(w, "the object", "nested too deep", "flatter");
     return true;
   }
-  *child = (struct merge_walker){
-      .lhs = lhs,
-      .rhs = rhs,
-      .schema = schema,
-      .parent = w,
-      .element = *element,
-      .leaf = w->leaf,
-      .branch = w->branch,
-      .result = w->result,
-      .op = w->op,
-      .report = w->report,
-      .spares = child + 1,
-      .depth = w->depth + 1,
-  };
+  child->lhs = lhs;
+  child->rhs = rhs;
+  child->schema = schema;
+  child->element = element;
+  child->in_leaf = false;
   return visit(child);
-}
-
-static bool leaf(struct merge_walker *w) {
-  w->op->visits.merge_leaves++;
-  w->in_leaf = true;
-  return w->leaf(w);
 }
 
 static bool has(struct value v) {
   return v.form != FORM_NONE;
 }
 
+/* ---- what is looked for ---- */
+
+static bool insert(struct merge_walker *w, struct field_set *set) {
+  struct path path;
+  path_of(w, &path);
+  return field_set_insert(w->op, set, &path);
+}
+
+/* Of a value that is no leaf, after its children. */
+static bool compare_presence(struct merge_walker *w) {
+  if (!has(w->lhs))
+    return insert(w, root_of(w)->result->added);
+  return has(w->rhs) || insert(w, root_of(w)->result->removed);
+}
+
+static bool compare_leaf(struct merge_walker *w) {
+  bool equal;
+  w->op->visits.merge_leaves++;
+  w->in_leaf = true;
+  if (!has(w->lhs) || !has(w->rhs))
+    return compare_presence(w);
+  if (!value_equal(w->op, w->rhs, w->lhs, &equal))
+    return false;
+  return equal || insert(w, root_of(w)->result->modified);
+}
+
 /* ---- scalars ---- */
 
-static void check_scalar(struct merge_walker *w, const char *side, struct value v) {
+/* Is the scalar right, or not there? */
+static bool check_scalar(struct merge_walker *w, const char *side, struct value v) {
   const char *wanted = has(v) ? scalar_complaint(w->schema, v) : NULL;
   if (wanted)
     complain(w, side, kind_text(value_kind(v)), wanted);
+  return !wanted;
 }
 
 static bool visit_scalar(struct merge_walker *w) {
-  size_t before = w->report->count;
   w->op->visits.merge_scalars++;
-  check_scalar(w, "left", w->lhs);
-  check_scalar(w, "right", w->rhs);
-  return w->report->count > before || leaf(w);
+  bool left = check_scalar(w, "left", w->lhs), right = check_scalar(w, "right", w->rhs);
+  return !left || !right || compare_leaf(w);
 }
 
 /* ---- maps ---- */
@@ -138,7 +155,8 @@ static bool visit_map(struct merge_walker *w) {
   if (ok) {
     /* Two empty maps are a leaf, so that empty and null stay different. */
     bool empty = map_empty(lhs) && map_empty(rhs);
-    ok = w->schema->relation == RELATION_ATOMIC || empty ? leaf(w) : visit_entries(w, lhs, rhs);
+    ok = w->schema->relation == RELATION_ATOMIC || empty ? compare_leaf(w)
+                                                         : visit_entries(w, lhs, rhs);
   }
   map_put(w->op, rhs);
   map_put(w->op, lhs);
@@ -298,7 +316,8 @@ static bool visit_list(struct merge_walker *w) {
   bool ok = list_side(w, "left", w->lhs, &lhs) && list_side(w, "right", w->rhs, &rhs);
   if (ok) {
     bool empty = list_length(lhs) == 0 && list_length(rhs) == 0;
-    ok = w->schema->relation == RELATION_ATOMIC || empty ? leaf(w) : visit_lists(w, lhs, rhs);
+    ok = w->schema->relation == RELATION_ATOMIC || empty ? compare_leaf(w)
+                                                         : visit_lists(w, lhs, rhs);
   }
   list_put(w->op, rhs, LOSS_NEVER);
   list_put(w->op, lhs, LOSS_NEVER);
@@ -314,37 +333,16 @@ static bool visit_atom(struct merge_walker *w) {
   case ATOM_MAP:
     return visit_map(w);
   case ATOM_ANY:
-    return leaf(w);
+    return compare_leaf(w);
   }
   return true;
 }
 
 static bool visit(struct merge_walker *w) {
-  return visit_atom(w) && (w->in_leaf || w->branch(w));
+  return visit_atom(w) && (w->in_leaf || compare_presence(w));
 }
 
 /* ---- compare ---- */
-
-static bool insert(struct merge_walker *w, struct field_set *set) {
-  struct path path;
-  path_of(w, &path);
-  return field_set_insert(w->op, set, &path);
-}
-
-static bool compare_presence(struct merge_walker *w) {
-  if (!has(w->lhs))
-    return insert(w, w->result->added);
-  return has(w->rhs) || insert(w, w->result->removed);
-}
-
-static bool compare_leaf(struct merge_walker *w) {
-  bool equal;
-  if (!has(w->lhs) || !has(w->rhs))
-    return compare_presence(w);
-  if (!value_equal(w->op, w->rhs, w->lhs, &equal))
-    return false;
-  return equal || insert(w, w->result->modified);
-}
 
 static bool comparison_new(struct op *op, struct comparison *c) {
   *c = (struct comparison){0};
@@ -368,13 +366,12 @@ bool compare(struct op *op, struct value lhs, struct value rhs, const struct sch
       .lhs = lhs,
       .rhs = rhs,
       .schema = schema,
-      .leaf = compare_leaf,
-      .branch = compare_presence,
-      .result = result,
       .op = op,
+      .child = op->merge_spares,
+      .result = result,
       .report = report,
-      .spares = op->merge_spares,
   };
+  op->merge_spares->parent = w;
   bool ok = visit(w);
   op_put(op, KIND_MERGE_WALKER, w);
   return ok;

@@ -28,7 +28,26 @@ static void thread_free(void *p, size_t size) {
   heap_free(p, own_lines(size));
 }
 
-#define SPARES (MAX_DEPTH + 1)
+/* One a level below the root's, from depth 1. */
+#define SPARES (MAX_DEPTH - 1)
+
+static void link_spares(struct op *op) {
+  for (size_t i = 0; i < SPARES; i++) {
+    bool deepest = i + 1 == SPARES;
+    op->validate_spares[i] = (struct validate_walker){
+        .op = op,
+        .parent = i > 0 ? &op->validate_spares[i - 1] : NULL, /* of the first: set by validate */
+        .child = deepest ? NULL : &op->validate_spares[i + 1],
+        .depth = i + 1,
+    };
+    op->merge_spares[i] = (struct merge_walker){
+        .op = op,
+        .parent = i > 0 ? &op->merge_spares[i - 1] : NULL, /* of the first: set by compare */
+        .child = deepest ? NULL : &op->merge_spares[i + 1],
+        .depth = i + 1,
+    };
+  }
+}
 
 bool op_open(struct op *op, size_t items, size_t lists) {
   memset(op, 0, sizeof *op);
@@ -37,10 +56,12 @@ bool op_open(struct op *op, size_t items, size_t lists) {
   op->lost = thread_alloc(op->lost_capacity * sizeof *op->lost);
   op->validate_spares = thread_alloc(SPARES * sizeof *op->validate_spares);
   op->merge_spares = thread_alloc(SPARES * sizeof *op->merge_spares);
-  if (op->held && op->lost && op->validate_spares && op->merge_spares)
-    return true;
-  op_close(op);
-  return false;
+  if (!op->held || !op->lost || !op->validate_spares || !op->merge_spares) {
+    op_close(op);
+    return false;
+  }
+  link_spares(op);
+  return true;
 }
 
 void op_close(struct op *op) {

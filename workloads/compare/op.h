@@ -66,7 +66,8 @@ struct op {
   struct lost_object *lost; /* to be dropped when the op is over */
   size_t lost_count, lost_capacity;
 
-  /* Spare walkers, one a depth: a traversal never needs two of the same depth at once. */
+  /* Spare walkers, one a depth: a traversal never needs two of the same depth at once. They point
+   * back at the op, which must stay where it is. */
   struct validate_walker *validate_spares;
   struct merge_walker *merge_spares;
 

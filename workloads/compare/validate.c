@@ -12,14 +12,14 @@
 
 /* Reports what is wrong at w's value, or at its child. */
 __attribute__((cold, noinline, format(printf, 3, 4))) static void
-complain(struct validate_walker *w, const struct element *child, const char *format, ...) {
+complain(const struct validate_walker *w, const struct element *child, const char *format, ...) {
   struct path path = {.length = w->depth + (child != NULL)};
   char text[REPORT_LINE_SIZE];
   size_t i = path.length;
   if (child)
     path.elements[--i] = child;
-  for (const struct validate_walker *up = w; up->parent; up = up->parent)
-    path.elements[--i] = up->element;
+  for (; w->parent; w = w->parent)
+    path.elements[--i] = w->element;
   path_print(&path, text, sizeof text);
   va_list args;
   va_start(args, format);
@@ -29,24 +29,16 @@ complain(struct validate_walker *w, const struct element *child, const char *for
 
 static bool visit(struct validate_walker *w);
 
-/* The walker of a child: the spare of the next depth. */
 static bool visit_child(struct validate_walker *w, const struct element *element,
                         struct value value, const struct schema *schema) {
-  struct validate_walker *child = w->spares;
-  if (w->depth + 1 >= MAX_DEPTH) {
+  struct validate_walker *child = w->child;
+  if (!child) {
     complain(w, element, "is nested more than %d levels deep", MAX_DEPTH);
     return true;
   }
-  *child = (struct validate_walker){
-      .value = value,
-      .schema = schema,
-      .parent = w,
-      .element = element,
-      .op = w->op,
-      .report = w->report,
-      .spares = child + 1,
-      .depth = w->depth + 1,
-  };
+  child->value = value;
+  child->schema = schema;
+  child->element = element;
   return visit(child);
 }
 
@@ -246,9 +238,10 @@ bool validate(struct op *op, struct value value, const struct schema *schema,
       .value = value,
       .schema = schema,
       .op = op,
+      .child = op->validate_spares,
       .report = report,
-      .spares = op->validate_spares,
   };
+  op->validate_spares->parent = w;
   bool ok = visit(w);
   op_put(op, KIND_VALIDATE_WALKER, w);
   return ok;

@@ -2,8 +2,9 @@
  * The two traversals: validate walks one object against its schema, compare walks two at once.
  *
  * Each traversal runs in a scope of its own, which the caller opens, and takes one walker from the
- * strategy; the walkers for the levels below are the thread's spares, one a depth. Recursion
- * follows the schema, which has no cycles, and is no deeper than MAX_DEPTH.
+ * strategy; the walkers for the levels below are the thread's spares, one a depth. What is the same
+ * for every value of a level is set when the spares are made, so that a visit writes only what is
+ * its own. Recursion follows the schema, which has no cycles, and is no deeper than MAX_DEPTH.
  */
 #ifndef POOLBENCH_COMPARE_WALKERS_H
 #define POOLBENCH_COMPARE_WALKERS_H
@@ -13,12 +14,13 @@
 struct validate_walker {
   struct value value;
   const struct schema *schema;
-  const struct validate_walker *parent;
   const struct element *element; /* of value in its parent; NULL at the root */
+  /* Of the level. */
   struct op *op;
-  struct report *report;
-  struct validate_walker *spares; /* of the levels below */
+  const struct validate_walker *parent; /* NULL at the root */
+  struct validate_walker *child;        /* the spare of the level below; NULL at the deepest */
   size_t depth;
+  struct report *report; /* the root's alone */
 };
 
 /* What a comparison found: fields only in rhs, in both but different, only in lhs. */
@@ -26,22 +28,18 @@ struct comparison {
   struct field_set *added, *modified, *removed;
 };
 
-struct merge_walker;
-typedef bool merge_rule(struct merge_walker *w);
-
 struct merge_walker {
   struct value lhs, rhs; /* one may be FORM_NONE */
   const struct schema *schema;
-  const struct merge_walker *parent;
-  struct element element; /* of the values in their parent */
-  merge_rule *leaf;       /* called for every leaf */
-  merge_rule *branch;     /* called for every other value, after its children */
-  struct comparison *result;
-  struct op *op;
-  struct report *report;
-  struct merge_walker *spares; /* of the levels below */
-  size_t depth;
+  const struct element *element; /* of the values in their parent; NULL at the root */
   bool in_leaf;
+  /* Of the level. */
+  struct op *op;
+  const struct merge_walker *parent; /* NULL at the root */
+  struct merge_walker *child;        /* the spare of the level below; NULL at the deepest */
+  size_t depth;
+  struct comparison *result; /* the root's alone, as is report */
+  struct report *report;
 };
 
 /* The kinds' sizes are those of the profile, whose walkers carry a little more. */
