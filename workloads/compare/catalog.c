@@ -40,13 +40,47 @@ static enum scalar scalar_of(enum shape shape) {
   }
 }
 
-static struct pair scalar_pair(struct builder *b, enum shape shape, size_t size) {
+/* The kind of a value that is viewed as it lies there; false for those that depend on the value or
+ * need a text. */
+static bool plain_kind(enum shape shape, uint8_t *kind) {
+  switch (shape) {
+  case SHAPE_STRING:
+    *kind = NODE_STRING;
+    return true;
+  case SHAPE_INTEGER:
+    *kind = NODE_INT;
+    return true;
+  case SHAPE_BOOLEAN:
+    *kind = NODE_BOOL;
+    return true;
+  case SHAPE_LIST:
+    *kind = NODE_LIST;
+    return true;
+  case SHAPE_OBJECT:
+  case SHAPE_INLINE:
+  case SHAPE_MAP:
+    *kind = NODE_MAP;
+    return true;
+  default:
+    return false;
+  }
+}
+
+static struct type *type_new(struct builder *b, enum shape shape, size_t size) {
   struct type *type = arena_alloc(b->arena, sizeof *type);
+  if (!type)
+    return NULL;
+  type->shape = shape;
+  type->plain = plain_kind(shape, &type->kind);
+  type->size = size;
+  return type;
+}
+
+static struct pair scalar_pair(struct builder *b, enum shape shape, size_t size) {
+  struct type *type = type_new(b, shape, size);
   struct schema *schema = arena_alloc(b->arena, sizeof *schema);
   if (!type || !schema)
     return (struct pair){0};
-  type->shape = shape;
-  type->size = size;
   schema->atom = shape == SHAPE_RAW ? ATOM_ANY : ATOM_SCALAR;
   schema->scalar = scalar_of(shape);
   return (struct pair){type, schema};
@@ -54,11 +88,10 @@ static struct pair scalar_pair(struct builder *b, enum shape shape, size_t size)
 
 static struct pair container_pair(struct builder *b, const struct field_def *def) {
   struct pair elements = resolve(b, def->type);
-  struct type *type = arena_alloc(b->arena, sizeof *type);
+  struct type *type = type_new(b, def->shape, 0);
   struct schema *schema = arena_alloc(b->arena, sizeof *schema);
   if (!elements.type || !type || !schema)
     return (struct pair){0};
-  type->shape = def->shape;
   type->elements = elements.type;
   schema->atom = def->shape == SHAPE_LIST ? ATOM_LIST : ATOM_MAP;
   schema->relation = def->merge.relation;
@@ -90,6 +123,27 @@ static size_t flat_count(const struct type_def *def) {
   return n;
 }
 
+static void find_presence(struct field *f) {
+  static const struct {
+    enum presence presence;
+    size_t offset; /* in the value */
+  } of_shape[] = {
+      [SHAPE_STRING] = {PRESENCE_POINTER, offsetof(struct str, ptr)},
+      [SHAPE_INTEGER] = {PRESENCE_FLAG, offsetof(struct opt_integer, set)},
+      [SHAPE_BOOLEAN] = {PRESENCE_FLAG, offsetof(struct opt_boolean, set)},
+      [SHAPE_TIME] = {PRESENCE_ALWAYS, 0},
+      [SHAPE_TIME_OPTIONAL] = {PRESENCE_FLAG, offsetof(struct timestamp, set)},
+      [SHAPE_QUANTITY] = {PRESENCE_POINTER, offsetof(struct quantity, text.ptr)},
+      [SHAPE_INT_OR_STRING] = {PRESENCE_FLAG, offsetof(struct int_or_string, set)},
+      [SHAPE_RAW] = {PRESENCE_FLAG, offsetof(struct node, kind)}, /* NODE_NULL is 0 */
+      [SHAPE_OBJECT] = {PRESENCE_TARGET, 0},
+      [SHAPE_LIST] = {PRESENCE_POINTER, offsetof(struct typed_list, items)},
+      [SHAPE_MAP] = {PRESENCE_POINTER, offsetof(struct typed_map, keys)},
+  };
+  f->presence = of_shape[f->shape].presence;
+  f->presence_offset = f->offset + of_shape[f->shape].offset;
+}
+
 /* Appends fields to `out` and their schemas to `schemas`, in the same order. */
 static bool flatten(struct builder *b, const struct type_def *def, size_t offset, struct field *out,
                     struct schema_field *schemas, size_t *count) {
@@ -104,7 +158,9 @@ static bool flatten(struct builder *b, const struct type_def *def, size_t offset
     if (!p.type)
       return false;
     struct str name = str_key(f->name, strlen(f->name));
-    out[*count] = (struct field){name, offset + f->offset, f->shape, p.type};
+    out[*count] = (struct field){
+        .name = name, .offset = offset + f->offset, .shape = f->shape, .type = p.type};
+    find_presence(&out[*count]);
     schemas[*count] = (struct schema_field){name, p.schema};
     ++*count;
   }
@@ -158,7 +214,7 @@ static bool index_schema(struct builder *b, struct schema *schema,
 
 static struct pair object_pair(struct builder *b, const struct type_def *def) {
   size_t count = flat_count(def), filled = 0;
-  struct type *type = arena_alloc(b->arena, sizeof *type);
+  struct type *type = type_new(b, SHAPE_OBJECT, def->size);
   struct schema *schema = arena_alloc(b->arena, sizeof *schema);
   struct field *fields = arena_alloc(b->arena, count * sizeof *fields);
   struct schema_field *schemas = arena_alloc(b->arena, count * sizeof *schemas);
@@ -166,8 +222,6 @@ static struct pair object_pair(struct builder *b, const struct type_def *def) {
       !index_schema(b, schema, schemas, count))
     return (struct pair){0};
   qsort(fields, count, sizeof *fields, by_name);
-  type->shape = SHAPE_OBJECT;
-  type->size = def->size;
   type->fields = fields;
   type->field_count = count;
   type->declared = def->field_count;

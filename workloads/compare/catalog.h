@@ -16,9 +16,19 @@
 
 struct type;
 
+/* What tells that an object has a field. */
+enum presence {
+  PRESENCE_POINTER, /* a pointer that is not NULL */
+  PRESENCE_TARGET,  /* the same, and the value is what it points at */
+  PRESENCE_FLAG,    /* a byte that is not 0 */
+  PRESENCE_ALWAYS,
+};
+
 struct field {
   struct str name;
   size_t offset; /* from the start of the object, inlined structs resolved */
+  size_t presence_offset;
+  enum presence presence;
   enum shape shape;
   const struct type *type;
 };
@@ -26,6 +36,8 @@ struct field {
 /* How one shape is read. */
 struct type {
   enum shape shape;
+  bool plain;                  /* always of `kind`, and viewed as it lies there */
+  uint8_t kind;                /* enum node_kind */
   size_t size;                 /* of one element in a list */
   const struct type *elements; /* of a list or map */
   const struct field *fields;  /* of an object, sorted by name */

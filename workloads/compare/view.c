@@ -88,22 +88,10 @@ static void view_raw(struct typed_value *v) {
   v->string = node->kind == NODE_STRING ? node->string : NULL;
 }
 
-bool typed_set(struct op *op, struct typed_value *v, const struct type *type, const void *at) {
+/* A view of a value that is not plain, type and place set. */
+bool typed_set_special(struct op *op, struct typed_value *v) {
   bool ok = true;
-  typed_value_clear(v);
-  v->type = type;
-  v->at = at;
-  switch (type->shape) {
-  case SHAPE_STRING:
-    v->kind = NODE_STRING;
-    v->string = at;
-    break;
-  case SHAPE_INTEGER:
-    v->kind = NODE_INT;
-    break;
-  case SHAPE_BOOLEAN:
-    v->kind = NODE_BOOL;
-    break;
+  switch (v->type->shape) {
   case SHAPE_TIME:
   case SHAPE_TIME_OPTIONAL:
     ok = view_time(op, v);
@@ -112,55 +100,16 @@ bool typed_set(struct op *op, struct typed_value *v, const struct type *type, co
     ok = view_quantity(op, v);
     break;
   case SHAPE_INT_OR_STRING:
-    v->string = &((const struct int_or_string *)at)->text;
+    v->string = &((const struct int_or_string *)v->at)->text;
     v->kind = v->string->ptr ? NODE_STRING : NODE_INT;
     break;
-  case SHAPE_RAW:
+  default:
     view_raw(v);
-    break;
-  case SHAPE_LIST:
-    v->kind = NODE_LIST;
-    break;
-  case SHAPE_OBJECT:
-  case SHAPE_INLINE:
-  case SHAPE_MAP:
-    v->kind = NODE_MAP;
     break;
   }
   if (!ok)
     typed_value_clear(v);
   return ok;
-}
-
-const void *field_at(const struct field *f, const void *object) {
-  const void *at = (const char *)object + f->offset;
-  switch (f->shape) {
-  case SHAPE_STRING:
-    return ((const struct str *)at)->ptr ? at : NULL;
-  case SHAPE_INTEGER:
-    return ((const struct opt_integer *)at)->set ? at : NULL;
-  case SHAPE_BOOLEAN:
-    return ((const struct opt_boolean *)at)->set ? at : NULL;
-  case SHAPE_TIME:
-    return at;
-  case SHAPE_TIME_OPTIONAL:
-    return ((const struct timestamp *)at)->set ? at : NULL;
-  case SHAPE_QUANTITY:
-    return ((const struct quantity *)at)->text.ptr ? at : NULL;
-  case SHAPE_INT_OR_STRING:
-    return ((const struct int_or_string *)at)->set ? at : NULL;
-  case SHAPE_RAW:
-    return ((const struct node *)at)->kind != NODE_NULL ? at : NULL;
-  case SHAPE_OBJECT:
-    return *(const void *const *)at;
-  case SHAPE_LIST:
-    return ((const struct typed_list *)at)->items ? at : NULL;
-  case SHAPE_MAP:
-    return ((const struct typed_map *)at)->keys ? at : NULL;
-  case SHAPE_INLINE:
-    break;
-  }
-  return NULL;
 }
 
 /* ---- values ---- */

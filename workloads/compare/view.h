@@ -30,7 +30,7 @@ struct tree_value {
 struct typed_value {
   const struct type *type;
   const void *at;           /* the C object, pointers followed */
-  const struct str *string; /* of NODE_STRING */
+  const struct str *string; /* of NODE_STRING, else not to be looked at */
   void *copy;               /* of a time or quantity, while it is viewed as text */
   struct str *text;         /* its text */
   uint8_t kind;             /* enum node_kind */
@@ -70,7 +70,16 @@ _Static_assert(sizeof(struct list_range) == 48, "kind sizes are those of the pro
 void typed_value_clear(void *view);
 
 /* Where a field's value is (pointers followed), or NULL when the object does not have it. */
-const void *field_at(const struct field *f, const void *object);
+static inline const void *field_at(const struct field *f, const void *object) {
+  const char *at = (const char *)object + f->offset;
+  const char *presence = (const char *)object + f->presence_offset;
+  if (f->presence == PRESENCE_POINTER || f->presence == PRESENCE_TARGET) {
+    const void *pointer;
+    memcpy(&pointer, presence, sizeof pointer);
+    return f->presence == PRESENCE_TARGET || !pointer ? pointer : at;
+  }
+  return f->presence == PRESENCE_ALWAYS || *presence ? at : NULL;
+}
 
 /* The first view of an object. */
 bool value_of_typed(struct op *op, const struct type *type, const void *at, struct value *out);

@@ -34,7 +34,16 @@ static inline bool is_number(enum node_kind k) {
  * Points the view at a present value, freeing the text it had. When out of memory it returns
  * false, and the view holds nothing.
  */
-bool typed_set(struct op *op, struct typed_value *v, const struct type *type, const void *at);
+bool typed_set_special(struct op *op, struct typed_value *v);
+static inline bool typed_set(struct op *op, struct typed_value *v, const struct type *type,
+                             const void *at) {
+  if (v->copy)
+    typed_value_clear(v);
+  v->type = type;
+  v->at = v->string = at;
+  v->kind = type->kind;
+  return type->plain || typed_set_special(op, v);
+}
 
 /* The index of a key, or NOT_FOUND. */
 #define NOT_FOUND SIZE_MAX
