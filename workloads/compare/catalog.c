@@ -66,6 +66,17 @@ static bool plain_kind(enum shape shape, uint8_t *kind) {
   }
 }
 
+/* Null is right everywhere. */
+static unsigned kinds_of(enum scalar scalar) {
+  static const unsigned kinds[] = {
+      [SCALAR_STRING] = 1u << NODE_STRING,
+      [SCALAR_NUMERIC] = 1u << NODE_INT | 1u << NODE_FLOAT,
+      [SCALAR_BOOLEAN] = 1u << NODE_BOOL,
+      [SCALAR_UNTYPED] = 1u << NODE_STRING | 1u << NODE_INT | 1u << NODE_FLOAT,
+  };
+  return kinds[scalar] | 1u << NODE_NULL;
+}
+
 static struct type *type_new(struct builder *b, enum shape shape, size_t size) {
   struct type *type = arena_alloc(b->arena, sizeof *type);
   if (!type)
@@ -83,6 +94,7 @@ static struct pair scalar_pair(struct builder *b, enum shape shape, size_t size)
     return (struct pair){0};
   schema->atom = shape == SHAPE_RAW ? ATOM_ANY : ATOM_SCALAR;
   schema->scalar = scalar_of(shape);
+  schema->kinds = kinds_of(schema->scalar);
   return (struct pair){type, schema};
 }
 
@@ -277,4 +289,12 @@ const struct field *type_field(const struct type *type, const struct str *name) 
       return f;
   }
   return NULL;
+}
+
+const struct schema *schema_search(const struct schema *map, const struct str *name) {
+  for (uint32_t i = name->hash & map->slot_mask; map->slots[i].name.ptr;
+       i = (i + 1) & map->slot_mask)
+    if (str_same_key(&map->slots[i].name, name))
+      return map->slots[i].type;
+  return map->elements;
 }

@@ -64,6 +64,7 @@ struct schema_field {
 struct schema {
   enum atom atom;
   enum scalar scalar;
+  unsigned kinds; /* of a scalar: the kinds that are right, bit by enum node_kind */
   enum relation relation;
   const struct schema *elements; /* of a list, or of a map with free keys */
   struct str keys[MAX_KEYS];     /* of a keyed list, sorted by name */
@@ -93,15 +94,20 @@ void catalog_close(struct catalog *c);
 /* NULL when the type has no such field. */
 const struct field *type_field(const struct type *type, const struct str *name);
 
-/* The schema of a map's entry, or NULL when the schema does not know the key. */
+/* For schema_entry: the whole look-up. */
+const struct schema *schema_search(const struct schema *map, const struct str *name);
+
+/*
+ * The schema of a map's entry, or NULL when the schema does not know the key. Most keys are the
+ * very names of the descriptors and in the first slot, and then no byte is read.
+ */
 static inline const struct schema *schema_entry(const struct schema *map, const struct str *name) {
   if (!map->slots)
     return map->elements;
-  for (uint32_t i = name->hash & map->slot_mask; map->slots[i].name.ptr;
-       i = (i + 1) & map->slot_mask)
-    if (str_same_key(&map->slots[i].name, name))
-      return map->slots[i].type;
-  return map->elements;
+  const struct schema_field *first = &map->slots[name->hash & map->slot_mask];
+  if (first->name.ptr == name->ptr && first->name.len == name->len)
+    return first->type;
+  return schema_search(map, name);
 }
 
 #endif

@@ -7,7 +7,12 @@
  */
 #include "workloads/compare/view_internal.h"
 
-static bool typed_equal(const struct type *type, const void *a, const void *b);
+static bool other_typed_equal(const struct type *type, const void *a, const void *b);
+
+/* Deep equality of C objects, without views: what runtime reflection does for two of one type. */
+static inline bool typed_equal(const struct type *type, const void *a, const void *b) {
+  return type->shape == SHAPE_STRING ? str_equal(a, b) : other_typed_equal(type, a, b);
+}
 
 static bool typed_list_equal(const struct type *elements, const void *a, const void *b, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -47,8 +52,7 @@ static bool int_or_string_equal(const struct int_or_string *a, const struct int_
   return a->text.ptr ? str_equal(&a->text, &b->text) : a->number == b->number;
 }
 
-/* Deep equality of C objects, without views: what runtime reflection does for two of one type. */
-static bool typed_equal(const struct type *type, const void *a, const void *b) {
+static bool other_typed_equal(const struct type *type, const void *a, const void *b) {
   switch (type->shape) {
   case SHAPE_STRING:
     return str_equal(a, b);
@@ -176,34 +180,43 @@ static bool maps_equal(struct op *op, struct value a, struct value b, bool *equa
   return ok;
 }
 
-bool value_equal(struct op *op, struct value a, struct value b, bool *equal) {
-  enum node_kind ka = value_kind(a), kb = value_kind(b);
-  op->visits.equality_calls++;
-  *equal = false;
-  if (is_number(ka) && is_number(kb)) {
-    *equal = ka == NODE_INT && kb == NODE_INT ? value_integer(a) == value_integer(b)
-                                              : value_number(a) == value_number(b);
-    return true;
-  }
-  if (ka != kb)
-    return true;
+/* Apart, so that comparing scalars, the common case, needs none of its registers. */
+__attribute__((noinline)) static bool deep_equal(struct op *op, struct value a, struct value b,
+                                                 bool *equal) {
   if (a.form == FORM_TYPED && node_behind(a) && node_behind(b)) {
     *equal = node_equal(node_behind(a), node_behind(b));
     return true;
   }
+  return value_kind(a) == NODE_LIST ? lists_equal(op, a, b, equal) : maps_equal(op, a, b, equal);
+}
+
+bool value_equal(struct op *op, struct value a, struct value b, bool *equal) {
+  enum node_kind ka = value_kind(a), kb = value_kind(b);
+  op->visits.equality_calls++;
+  *equal = false;
+  if (ka != kb) {
+    *equal = is_number(ka) && is_number(kb) && value_number(a) == value_number(b);
+    return true;
+  }
   switch (ka) {
-  case NODE_LIST:
-    return lists_equal(op, a, b, equal);
-  case NODE_MAP:
-    return maps_equal(op, a, b, equal);
-  case NODE_STRING:
-    *equal = str_equal(value_string(a), value_string(b));
+  case NODE_NULL:
+    *equal = true;
     return true;
   case NODE_BOOL:
     *equal = value_boolean(a) == value_boolean(b);
     return true;
-  default:
-    *equal = true; /* two nulls; numbers are dealt with above */
+  case NODE_INT:
+    *equal = value_integer(a) == value_integer(b);
     return true;
+  case NODE_FLOAT:
+    *equal = value_number(a) == value_number(b);
+    return true;
+  case NODE_STRING:
+    *equal = str_equal(value_string(a), value_string(b));
+    return true;
+  case NODE_LIST:
+  case NODE_MAP:
+    return deep_equal(op, a, b, equal);
   }
+  return true;
 }

@@ -83,10 +83,10 @@ static bool compare_leaf(struct merge_walker *w) {
 
 /* Is the scalar right, or not there? */
 static bool check_scalar(struct merge_walker *w, const char *side, struct value v) {
-  const char *wanted = has(v) ? scalar_complaint(w->schema, v) : NULL;
-  if (wanted)
-    complain(w, side, kind_text(value_kind(v)), wanted);
-  return !wanted;
+  if (!has(v) || scalar_fits(w->schema, v))
+    return true;
+  complain(w, side, kind_text(value_kind(v)), scalar_text(w->schema->scalar));
+  return false;
 }
 
 static bool visit_scalar(struct merge_walker *w) {
@@ -148,7 +148,7 @@ static bool map_side(struct merge_walker *w, const char *side, struct value v,
   return true;
 }
 
-static bool visit_map(struct merge_walker *w) {
+VISIT_APART static bool visit_map(struct merge_walker *w) {
   struct map_ref lhs, rhs = {FORM_NONE, NULL};
   w->op->visits.merge_maps++;
   bool ok = map_side(w, "left", w->lhs, &lhs) && map_side(w, "right", w->rhs, &rhs);
@@ -310,7 +310,7 @@ static bool list_side(struct merge_walker *w, const char *side, struct value v,
   return true;
 }
 
-static bool visit_list(struct merge_walker *w) {
+VISIT_APART static bool visit_list(struct merge_walker *w) {
   struct list_ref lhs, rhs = {FORM_NONE, NULL};
   w->op->visits.merge_lists++;
   bool ok = list_side(w, "left", w->lhs, &lhs) && list_side(w, "right", w->rhs, &rhs);

@@ -51,28 +51,21 @@ const char *kind_text(enum node_kind kind) {
   return texts[kind];
 }
 
-const char *scalar_complaint(const struct schema *schema, struct value value) {
-  enum node_kind k = value_kind(value);
-  if (k == NODE_NULL)
-    return NULL;
-  switch (schema->scalar) {
-  case SCALAR_STRING:
-    return k == NODE_STRING ? NULL : "a string";
-  case SCALAR_NUMERIC:
-    return k == NODE_INT || k == NODE_FLOAT ? NULL : "a number";
-  case SCALAR_BOOLEAN:
-    return k == NODE_BOOL ? NULL : "a boolean";
-  case SCALAR_UNTYPED:
-    return k == NODE_STRING || k == NODE_INT || k == NODE_FLOAT ? NULL : "a string or a number";
-  }
-  return NULL;
+const char *scalar_text(enum scalar scalar) {
+  static const char *const texts[] = {
+      [SCALAR_STRING] = "a string",
+      [SCALAR_NUMERIC] = "a number",
+      [SCALAR_BOOLEAN] = "a boolean",
+      [SCALAR_UNTYPED] = "a string or a number",
+  };
+  return texts[scalar];
 }
 
 static bool visit_scalar(struct validate_walker *w) {
   w->op->visits.validate_scalars++;
-  const char *wanted = scalar_complaint(w->schema, w->value);
-  if (wanted)
-    complain(w, NULL, "is %s, must be %s", kind_text(value_kind(w->value)), wanted);
+  if (!scalar_fits(w->schema, w->value))
+    complain(w, NULL, "is %s, must be %s", kind_text(value_kind(w->value)),
+             scalar_text(w->schema->scalar));
   return true;
 }
 
@@ -109,7 +102,7 @@ static bool visit_entries(struct validate_walker *w, struct map_ref map) {
   return ok;
 }
 
-static bool visit_map(struct validate_walker *w) {
+VISIT_APART static bool visit_map(struct validate_walker *w) {
   struct map_ref map;
   w->op->visits.validate_maps++;
   if (value_kind(w->value) == NODE_NULL)
@@ -199,7 +192,7 @@ static bool visit_items(struct validate_walker *w, struct list_ref list) {
   return ok;
 }
 
-static bool visit_list(struct validate_walker *w) {
+VISIT_APART static bool visit_list(struct validate_walker *w) {
   struct list_ref list;
   w->op->visits.validate_lists++;
   if (value_kind(w->value) == NODE_NULL)

@@ -48,6 +48,9 @@ struct merge_walker {
 _Static_assert(sizeof(struct validate_walker) <= VALIDATE_WALKER_BYTES, "a walker must fit");
 _Static_assert(sizeof(struct merge_walker) <= MERGE_WALKER_BYTES, "a walker must fit");
 
+/* Keeps the visit of a scalar, the common one, free of the registers that maps and lists need. */
+#define VISIT_APART __attribute__((noinline))
+
 /* Both return false only when out of memory; what is wrong with the objects goes to the report. */
 bool validate(struct op *op, struct value value, const struct schema *schema,
               struct report *report);
@@ -63,7 +66,12 @@ static inline bool comparison_empty(const struct comparison *c) {
 /* "a string", "an object" ...: what a value is, for reports. */
 const char *kind_text(enum node_kind kind);
 
-/* NULL when the value (a null is fine) is of the schema's scalar type, else what it must be. */
-const char *scalar_complaint(const struct schema *schema, struct value value);
+/* Is the value (a null is fine) of the schema's scalar type? */
+static inline bool scalar_fits(const struct schema *schema, struct value value) {
+  return schema->kinds >> value_kind(value) & 1;
+}
+
+/* What a scalar of the schema must be. */
+const char *scalar_text(enum scalar scalar);
 
 #endif
