@@ -88,13 +88,22 @@ static bool convert_map(struct op *op, const struct type *elements, const struct
   for (size_t i = 0; ok && i < map->count; i++) {
     struct node value;
     ok = convert_by_job(op, elements, (const char *)map->values + i * elements->size, &value) &&
-         node_map_add(out->map, map->keys[i], &value);
+         node_map_add(out->map, map->keys[i], value);
   }
   return ok;
 }
 
 static bool is_simple(enum shape shape) {
   return shape == SHAPE_STRING || shape == SHAPE_INTEGER || shape == SHAPE_BOOLEAN;
+}
+
+static bool convert_simple(enum shape shape, const void *at, struct node *out) {
+  if (shape == SHAPE_STRING)
+    return node_string(out, *(const struct str *)at);
+  if (shape == SHAPE_INTEGER)
+    return node_int(out, ((const struct opt_integer *)at)->value);
+  *out = (struct node){.kind = NODE_BOOL, .boolean = ((const struct opt_boolean *)at)->value};
+  return true;
 }
 
 static bool convert_object(struct op *op, const struct type *type, const void *object,
@@ -106,9 +115,9 @@ static bool convert_object(struct op *op, const struct type *type, const void *o
     struct node value;
     if (!at)
       continue;
-    ok = (is_simple(f->shape) ? convert(op, f->type, at, &value)
+    ok = (is_simple(f->shape) ? convert_simple(f->shape, at, &value)
                               : convert_by_job(op, f->type, at, &value)) &&
-         node_map_add(out->map, f->name, &value);
+         node_map_add(out->map, f->name, value);
   }
   return ok;
 }
@@ -121,12 +130,9 @@ static bool convert_shape(struct op *op, const struct type *type, const void *at
                           struct node *out) {
   switch (type->shape) {
   case SHAPE_STRING:
-    return node_string(out, *(const struct str *)at);
   case SHAPE_INTEGER:
-    return node_int(out, ((const struct opt_integer *)at)->value);
   case SHAPE_BOOLEAN:
-    *out = (struct node){.kind = NODE_BOOL, .boolean = ((const struct opt_boolean *)at)->value};
-    return true;
+    return convert_simple(type->shape, at, out);
   case SHAPE_TIME:
   case SHAPE_TIME_OPTIONAL:
     return convert_time(op, at, out);

@@ -58,7 +58,7 @@ static bool read_map(struct reader *r, json_t *json, struct node *out, int depth
       node_free(&child);
       return false;
     }
-    if (!node_map_add(out->map, name, &child))
+    if (!node_map_add(out->map, name, child))
       return refuse(r, "out of memory");
   }
   return true;

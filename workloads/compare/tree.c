@@ -79,32 +79,30 @@ bool node_map_new(struct node *out, size_t announced_keys) {
   return true;
 }
 
-static struct bucket *chain_bucket(struct node_map *map, struct bucket *last) {
+static struct bucket *chain_bucket(struct bucket *last) {
   struct bucket *b = heap_alloc(sizeof *b);
   if (!b)
     return NULL;
   bucket_clear(b);
   last->overflow = b;
-  map->chained++;
   return b;
 }
 
-bool node_map_add(struct node_map *map, struct str key, struct node *value) {
+bool node_map_add(struct node_map *map, struct str key, struct node value) {
   struct bucket *b = &map->buckets[key.hash & map->mask];
   while (b->used == BUCKET_ENTRIES && b->overflow)
     b = b->overflow;
   if (b->used == BUCKET_ENTRIES)
-    b = chain_bucket(map, b);
+    b = chain_bucket(b);
   if (!b) {
-    node_free(value);
+    node_free(&value);
     return false;
   }
   b->tags[b->used] = (uint16_t)(key.hash >> 16);
   b->keys[b->used] = key;
-  b->values[b->used] = *value;
+  b->values[b->used] = value;
   b->used++;
   map->count++;
-  *value = (struct node){.kind = NODE_NULL};
   return true;
 }
 
@@ -117,41 +115,49 @@ struct node *node_map_find(const struct node_map *map, const struct str *key) {
   return NULL;
 }
 
-bool node_map_next(const struct node_map *map, struct map_cursor *cursor, const struct str **key,
-                   struct node **value) {
-  while (!cursor->bucket || cursor->entry == cursor->bucket->used) {
+bool node_map_next_bucket(const struct node_map *map, struct map_cursor *cursor) {
+  do {
     if (cursor->bucket && cursor->bucket->overflow)
       cursor->bucket = cursor->bucket->overflow;
     else if (cursor->index <= map->mask)
       cursor->bucket = &map->buckets[cursor->index++];
     else
       return false;
-    cursor->entry = 0;
-  }
-  *key = &cursor->bucket->keys[cursor->entry];
-  *value = (struct node *)&cursor->bucket->values[cursor->entry];
-  cursor->entry++;
+  } while (cursor->bucket->used == 0);
+  cursor->entry = 0;
   return true;
 }
 
-static void free_map(struct node_map *map) {
-  struct map_cursor cursor = {0};
-  const struct str *key;
-  struct node *value;
-  if (map->buckets) {
-    while (node_map_next(map, &cursor, &key, &value))
-      node_free(value);
-    for (size_t i = 0; map->chained && i <= map->mask; i++)
-      for (struct bucket *b = map->buckets[i].overflow, *next; b; b = next) {
-        next = b->overflow;
-        heap_free(b, sizeof *b);
-      }
-    heap_free(map->buckets, (map->mask + 1) * sizeof *map->buckets);
+static void free_held(struct node *node);
+
+static void free_values(struct bucket *b) {
+  for (size_t i = 0; i < b->used; i++)
+    free_held(&b->values[i]);
+}
+
+/* The two are apart, so that freeing a scalar, the common case, needs none of their registers. */
+__attribute__((noinline)) static void free_map(struct node_map *map) {
+  for (size_t i = 0; map->buckets && i <= map->mask; i++) {
+    free_values(&map->buckets[i]);
+    for (struct bucket *b = map->buckets[i].overflow, *next; b; b = next) {
+      next = b->overflow;
+      free_values(b);
+      heap_free(b, sizeof *b);
+    }
   }
+  heap_free(map->buckets, (map->mask + 1) * sizeof *map->buckets);
   heap_free(map, MAP_HEADER_BYTES);
 }
 
-void node_free(struct node *node) {
+__attribute__((noinline)) static void free_list(struct node_list *list) {
+  for (size_t i = 0; i < list->count; i++)
+    free_held(&list->items[i]);
+  heap_free(list->items, list->capacity * sizeof *list->items);
+  heap_free(list, sizeof *list);
+}
+
+/* Frees what the node holds, and leaves it as it is. */
+static void free_held(struct node *node) {
   switch ((enum node_kind)node->kind) {
   case NODE_NULL:
   case NODE_BOOL:
@@ -168,15 +174,16 @@ void node_free(struct node *node) {
     heap_free(node->string, sizeof *node->string);
     break;
   case NODE_LIST:
-    for (size_t i = 0; i < node->list->count; i++)
-      node_free(&node->list->items[i]);
-    heap_free(node->list->items, node->list->capacity * sizeof *node->list->items);
-    heap_free(node->list, sizeof *node->list);
+    free_list(node->list);
     break;
   case NODE_MAP:
     free_map(node->map);
     break;
   }
+}
+
+void node_free(struct node *node) {
+  free_held(node);
   *node = (struct node){.kind = NODE_NULL};
 }
 
@@ -250,7 +257,7 @@ static bool copy_map(struct node *out, const struct node_map *from) {
     return false;
   while (node_map_next(from, &cursor, &key, &value)) {
     struct node copy;
-    if (!node_copy(&copy, value) || !node_map_add(out->map, *key, &copy))
+    if (!node_copy(&copy, value) || !node_map_add(out->map, *key, copy))
       return false;
   }
   return true;

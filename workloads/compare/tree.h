@@ -53,7 +53,6 @@ struct node_map {
   size_t count;
   size_t mask; /* number of buckets - 1 */
   struct bucket *buckets;
-  size_t chained; /* overflow buckets */
 };
 
 /* What a map header is allocated as: the profile's maps can grow and carry the state for it. */
@@ -74,20 +73,29 @@ bool node_string(struct node *out, struct str value); /* shares the bytes */
 bool node_list_new(struct node *out, size_t count);   /* `count` nulls */
 bool node_map_new(struct node *out, size_t announced_keys);
 
-/* The key must not be in the map. Takes over *value (which becomes a null), also on failure. */
-bool node_map_add(struct node_map *map, struct str key, struct node *value);
+/* The key must not be in the map. Takes over the value, also on failure. */
+bool node_map_add(struct node_map *map, struct str key, struct node value);
 
 /* The value at a key with hash, or NULL. */
 struct node *node_map_find(const struct node_map *map, const struct str *key);
 
-/* Visits entries bucket by bucket. Start from {0}; false at the end. */
+/* Visits entries bucket by bucket. Start from {0}; node_map_next returns false at the end. */
 struct map_cursor {
   size_t index; /* of the next bucket */
-  const struct bucket *bucket;
+  struct bucket *bucket;
   size_t entry;
 };
-bool node_map_next(const struct node_map *map, struct map_cursor *cursor, const struct str **key,
-                   struct node **value);
+bool node_map_next_bucket(const struct node_map *map, struct map_cursor *cursor); /* not empty */
+static inline bool node_map_next(const struct node_map *map, struct map_cursor *cursor,
+                                 const struct str **key, struct node **value) {
+  if ((!cursor->bucket || cursor->entry == cursor->bucket->used) &&
+      !node_map_next_bucket(map, cursor))
+    return false;
+  *key = &cursor->bucket->keys[cursor->entry];
+  *value = &cursor->bucket->values[cursor->entry];
+  cursor->entry++;
+  return true;
+}
 
 /* Frees what the node holds and makes it a null. Recursion is bounded by the tree's depth. */
 void node_free(struct node *node);
