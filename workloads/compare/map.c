@@ -24,13 +24,6 @@ bool map_of(struct op *op, struct value v, struct map_ref *out) {
   return true;
 }
 
-void map_put(struct op *op, struct map_ref m) {
-  if (m.form == FORM_STRUCT)
-    op_put(op, KIND_TYPED_STRUCT, m.view);
-  else if (m.form == FORM_TYPED)
-    op_put(op, KIND_TYPED_MAP, m.view);
-}
-
 static size_t struct_length(const struct typed_value *s) {
   size_t n = 0;
   for (size_t i = 0; i < s->type->field_count; i++)

@@ -7,7 +7,6 @@
 #include "workloads/compare/catalog.h"
 #include "workloads/compare/walkers.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* A list item is held with up to MAX_KEYS key values, by two validations and two sides. */
@@ -89,29 +88,6 @@ void op_end(struct op *op, struct pool_scope *outer) {
     op_drop_lost(op);
   pool_end(op->strategy, op->pool, op->scope);
   op->scope = outer;
-}
-
-static bool is_lost(const struct op *op, enum loss loss) {
-  switch (op->discipline) {
-  case DISCIPLINE_LEAKY:
-    return loss != LOSS_NEVER;
-  case DISCIPLINE_AS_MERGED:
-    return loss == LOSS_STILL;
-  default:
-    return false;
-  }
-}
-
-void op_give_back(struct op *op, enum recycled kind, void *object, enum loss loss) {
-  if (is_lost(op, loss) && op->lost_count < op->lost_capacity)
-    op->lost[op->lost_count++] = (struct lost_object){object, (uint8_t)kind};
-  else
-    op_put(op, kind, object);
-}
-
-void op_hold(struct op *op, enum recycled kind, void *object, enum loss loss) {
-  assert(op->held_count < op->held_capacity); /* room_for counts every item there is */
-  op->held[op->held_count++] = (struct held_object){object, (uint8_t)kind, (uint8_t)loss};
 }
 
 void op_release(struct op *op, size_t mark) {

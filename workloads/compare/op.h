@@ -11,6 +11,8 @@
 #include "harness/heap.h"
 #include "workloads/workload.h"
 
+#include <assert.h>
+
 /* The kinds that the strategy recycles: indices into compare_kinds. */
 enum recycled {
   KIND_TREE_VALUE,
@@ -101,14 +103,27 @@ static inline void op_put(struct op *op, enum recycled kind, void *object) {
  * op_hold keeps an object until op_release is called with the mark taken before: then it is put,
  * or lost if the discipline says so. The latest held comes back first.
  */
-void op_hold(struct op *op, enum recycled kind, void *object, enum loss loss);
+static inline void op_hold(struct op *op, enum recycled kind, void *object, enum loss loss) {
+  assert(op->held_count < op->held_capacity); /* op_open was told of every item there is */
+  op->held[op->held_count++] = (struct held_object){object, (uint8_t)kind, (uint8_t)loss};
+}
 static inline size_t op_mark(const struct op *op) {
   return op->held_count;
 }
 void op_release(struct op *op, size_t mark);
 
+static inline bool op_loses(const struct op *op, enum loss loss) {
+  return (op->discipline == DISCIPLINE_LEAKY && loss != LOSS_NEVER) ||
+         (op->discipline == DISCIPLINE_AS_MERGED && loss == LOSS_STILL);
+}
+
 /* Puts or loses one object now. */
-void op_give_back(struct op *op, enum recycled kind, void *object, enum loss loss);
+static inline void op_give_back(struct op *op, enum recycled kind, void *object, enum loss loss) {
+  if (op_loses(op, loss) && op->lost_count < op->lost_capacity)
+    op->lost[op->lost_count++] = (struct lost_object){object, (uint8_t)kind};
+  else
+    op_put(op, kind, object);
+}
 
 /* Drops what was lost: the op is over. */
 void op_drop_lost(struct op *op);

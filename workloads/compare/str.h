@@ -43,6 +43,8 @@ static inline bool str_same_key(const struct str *a, const struct str *b) {
 
 /* Bytewise order: <0, 0, >0. */
 static inline int str_order(const struct str *a, const struct str *b) {
+  if (a->ptr == b->ptr && a->len == b->len)
+    return 0;
   uint32_t n = a->len < b->len ? a->len : b->len;
   int c = n ? memcmp(a->ptr, b->ptr, n) : 0;
   return c ? c : (a->len > b->len) - (a->len < b->len);

@@ -105,11 +105,9 @@ bool time_parse(const struct str *text, struct timestamp *out) {
          out->seconds < days_from_civil(10000, 1, 1) * 86400;
 }
 
-static void put_number(char *out, int digits, unsigned n) {
-  while (digits-- > 0) {
-    out[digits] = (char)('0' + n % 10);
-    n /= 10;
-  }
+static void put_two(char *out, unsigned n) {
+  out[0] = (char)('0' + n / 10);
+  out[1] = (char)('0' + n % 10);
 }
 
 void time_format(const struct timestamp *t, char *out) {
@@ -121,12 +119,13 @@ void time_format(const struct timestamp *t, char *out) {
   }
   civil_from_days(days, &year, &month, &day);
   memcpy(out, "0000-00-00T00:00:00Z", TIME_TEXT);
-  put_number(out, 4, (unsigned)year);
-  put_number(out + 5, 2, month);
-  put_number(out + 8, 2, day);
-  put_number(out + 11, 2, (unsigned)(rest / 3600));
-  put_number(out + 14, 2, (unsigned)(rest / 60 % 60));
-  put_number(out + 17, 2, (unsigned)(rest % 60));
+  put_two(out, (unsigned)year / 100);
+  put_two(out + 2, (unsigned)year % 100);
+  put_two(out + 5, month);
+  put_two(out + 8, day);
+  put_two(out + 11, (unsigned)rest / 3600);
+  put_two(out + 14, (unsigned)rest / 60 % 60);
+  put_two(out + 17, (unsigned)rest % 60);
 }
 
 /* The factor of a suffix; NAN when there is none such. */

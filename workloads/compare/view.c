@@ -88,7 +88,6 @@ static void view_raw(struct typed_value *v) {
   v->string = node->kind == NODE_STRING ? node->string : NULL;
 }
 
-/* A view of a value that is not plain, type and place set. */
 bool typed_set_special(struct op *op, struct typed_value *v) {
   bool ok = true;
   switch (v->type->shape) {
@@ -137,14 +136,6 @@ bool value_of_tree(struct op *op, const struct node *node, struct value *out) {
   return true;
 }
 
-enum recycled value_recycled(struct value v) {
-  return v.form == FORM_TREE ? KIND_TREE_VALUE : KIND_TYPED_VALUE;
-}
-
-void value_put(struct op *op, struct value v) {
-  op_put(op, value_recycled(v), v.view);
-}
-
 bool value_boolean(struct value v) {
   const struct node *node = node_behind(v);
   return node ? node->boolean : ((const struct opt_boolean *)typed(v)->at)->value;
@@ -165,11 +156,7 @@ double value_number(struct value v) {
   return (double)value_integer(v);
 }
 
-const struct str *value_string(struct value v) {
-  return v.form == FORM_TREE ? tree_node(v)->string : typed(v)->string;
-}
-
-int value_order(struct value a, struct value b) {
+int value_order_mixed(struct value a, struct value b) {
   enum node_kind ka = value_kind(a), kb = value_kind(b);
   if (ka == NODE_INT && kb == NODE_INT) {
     int64_t x = value_integer(a), y = value_integer(b);
@@ -181,8 +168,6 @@ int value_order(struct value a, struct value b) {
   }
   if (ka != kb)
     return ka < kb ? -1 : 1;
-  if (ka == NODE_STRING)
-    return str_order(value_string(a), value_string(b));
   return ka == NODE_BOOL ? (int)value_boolean(a) - (int)value_boolean(b) : 0;
 }
 
@@ -201,17 +186,6 @@ bool list_of(struct op *op, struct value v, struct list_ref *out) {
   *view = (struct typed_list_view){typed(v)->type->elements, list->items, list->count};
   *out = (struct list_ref){FORM_TYPED, view};
   return true;
-}
-
-void list_put(struct op *op, struct list_ref l, enum loss loss) {
-  if (l.form == FORM_TYPED)
-    op_give_back(op, KIND_TYPED_LIST, l.view, loss);
-}
-
-size_t list_length(struct list_ref l) {
-  if (l.form == FORM_TREE)
-    return ((const struct node_list *)l.view)->count;
-  return l.form == FORM_TYPED ? ((const struct typed_list_view *)l.view)->count : 0;
 }
 
 bool list_at(struct op *op, struct list_ref l, size_t i, struct value *out) {

@@ -85,8 +85,12 @@ static inline const void *field_at(const struct field *f, const void *object) {
 bool value_of_typed(struct op *op, const struct type *type, const void *at, struct value *out);
 bool value_of_tree(struct op *op, const struct node *node, struct value *out);
 
-enum recycled value_recycled(struct value v);
-void value_put(struct op *op, struct value v);
+static inline enum recycled value_recycled(struct value v) {
+  return v.form == FORM_TREE ? KIND_TREE_VALUE : KIND_TYPED_VALUE;
+}
+static inline void value_put(struct op *op, struct value v) {
+  op_put(op, value_recycled(v), v.view);
+}
 static inline void value_hold(struct op *op, struct value v, enum loss loss) {
   op_hold(op, value_recycled(v), v.view, loss);
 }
@@ -101,10 +105,21 @@ static inline enum node_kind value_kind(struct value v) {
 bool value_boolean(struct value v);
 int64_t value_integer(struct value v);
 double value_number(struct value v);
-const struct str *value_string(struct value v);
+static inline const struct str *value_string(struct value v) {
+  if (v.form == FORM_TREE)
+    return ((const struct tree_value *)v.view)->node.string;
+  return ((const struct typed_value *)v.view)->string;
+}
+
+/* For value_order: of two that are not both strings. */
+int value_order_mixed(struct value a, struct value b);
 
 /* Order of scalars, across kinds by kind (numbers by value): for sets of path elements. */
-int value_order(struct value a, struct value b);
+static inline int value_order(struct value a, struct value b) {
+  if (value_kind(a) == NODE_STRING && value_kind(b) == NODE_STRING)
+    return str_order(value_string(a), value_string(b));
+  return value_order_mixed(a, b);
+}
 
 /* Maps: a tree's map, a typed map or a struct. */
 struct map_ref {
@@ -112,7 +127,12 @@ struct map_ref {
   void *view;     /* struct node_map for FORM_TREE, which needs no view */
 };
 bool map_of(struct op *op, struct value v, struct map_ref *out);
-void map_put(struct op *op, struct map_ref m);
+static inline void map_put(struct op *op, struct map_ref m) {
+  if (m.form == FORM_STRUCT)
+    op_put(op, KIND_TYPED_STRUCT, m.view);
+  else if (m.form == FORM_TYPED)
+    op_put(op, KIND_TYPED_MAP, m.view);
+}
 bool map_empty(struct map_ref m);
 size_t map_length(struct map_ref m);
 
@@ -139,8 +159,15 @@ struct list_ref {
   void *view;     /* struct node_list for FORM_TREE, which needs no view */
 };
 bool list_of(struct op *op, struct value v, struct list_ref *out);
-void list_put(struct op *op, struct list_ref l, enum loss loss);
-size_t list_length(struct list_ref l);
+static inline void list_put(struct op *op, struct list_ref l, enum loss loss) {
+  if (l.form == FORM_TYPED)
+    op_give_back(op, KIND_TYPED_LIST, l.view, loss);
+}
+static inline size_t list_length(struct list_ref l) {
+  if (l.form == FORM_TREE)
+    return ((const struct node_list *)l.view)->count;
+  return l.form == FORM_TYPED ? ((const struct typed_list_view *)l.view)->count : 0;
+}
 bool list_at(struct op *op, struct list_ref l, size_t i, struct value *out);
 
 /* Deep equality; numbers are equal across int and float. */

@@ -30,11 +30,13 @@ static inline bool is_number(enum node_kind k) {
   return k == NODE_INT || k == NODE_FLOAT;
 }
 
+/* For typed_set: views what is not plain; type and place are set. */
+bool typed_set_special(struct op *op, struct typed_value *v);
+
 /*
  * Points the view at a present value, freeing the text it had. When out of memory it returns
  * false, and the view holds nothing.
  */
-bool typed_set_special(struct op *op, struct typed_value *v);
 static inline bool typed_set(struct op *op, struct typed_value *v, const struct type *type,
                              const void *at) {
   if (v->copy)
