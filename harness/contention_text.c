@@ -31,6 +31,7 @@ static const struct counter_line {
     {"CAS retries", "cas-retries/op", NULL, GRID_COUNT, false},
     {"steals", "steals/op", NULL, GRID_COUNT, false},
     {"shards scanned", "scans/op", NULL, GRID_COUNT, false},
+    {"sequences restarted", "restarts/op", NULL, GRID_COUNT, false},
     {"misses", "misses/op", NULL, GRID_COUNT, false},
     {"context switches", "ctx-switches/op", NULL, GRID_COUNT, false},
 };

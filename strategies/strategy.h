@@ -63,7 +63,7 @@ struct kind {
   X(cas_retries, "cas-retries/op", "compare-and-swap failures")                                 \
   X(steals, "steals/op", "objects taken from another thread's shard")                           \
   X(scans, "scans/op", "other shards looked at")                                                \
-  X(remote_puts, "remote-puts/op", "puts by a thread that did not get the object, where known")
+  X(restarts, "restarts/op", "restartable sequences that the kernel aborted")
 
 /*
  * What a strategy times for the time budget (harness/budget.h), in ns. X(field, what it sums)
