@@ -8,6 +8,7 @@
 #include "harness/heap.h"
 #include "strategies/pool.h"
 
+#include <sched.h>
 #include <string.h>
 
 /* A strategy outside of the registry that a spec may name all the same; NULL: none. */
@@ -87,6 +88,24 @@ static inline struct pool_held fixture_held(struct fixture *f) {
   struct pool_held held;
   f->s->held(f->pool, &held);
   return held;
+}
+
+/*
+ * Keeps the calling thread and those that it starts on the n-th CPU it may use, for what depends on
+ * the CPU that a thread runs on. Returns where it could run before; false: there is no n-th.
+ */
+static inline bool fixture_stay_on_cpu(int n, cpu_set_t *before) {
+  cpu_set_t one;
+  int cpu = -1;
+  assert_int_equal(sched_getaffinity(0, sizeof *before, before), 0);
+  do {
+    if (++cpu == CPU_SETSIZE)
+      return false;
+  } while (!CPU_ISSET(cpu, before) || n-- > 0);
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  return true;
 }
 
 /* Closes and checks that not a byte is left. */

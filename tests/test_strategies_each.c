@@ -9,10 +9,12 @@
 
 #include <cmocka.h>
 
+#include "strategies/support/restart.h"
 #include "tests/strategy_fixture.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -416,8 +418,225 @@ static void arena_takes_large_and_aligned_objects(void **state) {
   fixture_close(&f);
 }
 
+static size_t own_size_of_weighed(const void *object) {
+  (void)object;
+  return 32;
+}
+
+/* Gets `count` on one thread and puts them on another; both stay attached. */
+static void get_here_put_there(struct fixture *f, struct pool_thread *there, unsigned count) {
+  void *objects[200];
+  struct pool_scope *scope = fixture_begin(f, f->thread, NULL);
+  for (unsigned i = 0; i < count; i++)
+    objects[i] = pool_get(f->s, scope, 0);
+  pool_end(f->s, f->pool, scope);
+  scope = fixture_begin(f, there, NULL);
+  for (unsigned i = 0; i < count; i++)
+    pool_put(f->s, scope, 0, objects[i]);
+  pool_end(f->s, f->pool, scope);
+}
+
+/*
+ * Magazines of 4: 40 gets of an empty pool look into the depot each. Of 40 puts 8 fill the thread's
+ * two magazines, then every fourth one exchanges: 8 times; gets come back the same way.
+ */
+static void magazine_visits_the_depot_once_a_magazine(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "magazine:size=4", &plain, 1);
+  get_then_put(&f, f.thread, 40);
+  assert_int_equal(fixture_stats(&f).lock_acquisitions, 40 + 8);
+  get_then_put(&f, f.thread, 40);
+  struct pool_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.lock_acquisitions, 40 + 8 + 8 + 8);
+  assert_int_equal(stats.misses, 40);
+  assert_int_equal(fixture_held(&f).objects, 40);
+  for (int i = 0; i < 10; i++) /* at the edge between two magazines, where one alone would swap */
+    get_then_put(&f, f.thread, 2);
+  assert_int_equal(fixture_stats(&f).lock_acquisitions, 40 + 8 + 8 + 8);
+  fixture_close(&f);
+}
+
+/* 8 stay with the thread that puts them, the others are there for the one that gets. */
+static void magazines_pass_from_thread_to_thread(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "magazine:size=4", &plain, 1);
+  struct pool_thread *there = f.s->attach(f.pool);
+  get_here_put_there(&f, there, 40);
+  assert_int_equal(fixture_stats(&f).misses, 40);
+  get_here_put_there(&f, there, 40);
+  assert_int_equal(fixture_stats(&f).misses, 40 + 8);
+  f.s->detach(f.pool, there);
+  fixture_close(&f);
+}
+
+/* 8 with the thread, 2 magazines of 4 in the depot; the others of 40 are freed four by four. */
+static void magazines_beyond_the_depots_cap_are_freed(void **state) {
+  (void)state;
+  static const struct kind weighed = {.name = "weighed", .size = 32, .bytes = own_size_of_weighed};
+  static const struct {
+    const char *spec;
+    const struct kind *kind;
+  } bounds[] = {{"magazine:size=4:depot=2", &plain},
+                {"magazine:size=4:bytes=256", &plain}, /* 8 of 32 B */
+                {"magazine:size=4:bytes=256", &weighed}};
+  for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+    struct fixture f;
+    fixture_open(&f, bounds[i].spec, bounds[i].kind, 1);
+    get_then_put(&f, f.thread, 40);
+    assert_int_equal(fixture_held(&f).objects, 16);
+    assert_int_equal(fixture_stats(&f).overflows, 24);
+    get_then_put(&f, f.thread, 16); /* what has been got makes room again */
+    assert_int_equal(fixture_held(&f).objects, 16);
+    assert_int_equal(fixture_stats(&f).overflows, 24);
+    assert_int_equal(fixture_stats(&f).misses, 40);
+    fixture_close(&f);
+  }
+}
+
+/*
+ * Full magazines that a thread has kept across a trim do not get into the depot after it: of 11
+ * objects the 8 that were put before are freed when the ninth asks for the exchange.
+ */
+static void magazines_that_missed_a_trim_stay_out_of_the_depot(void **state) {
+  (void)state;
+  struct fixture f;
+  void *objects[11];
+  fixture_open(&f, "magazine:size=4", &plain, 1);
+  struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+  for (int i = 0; i < 11; i++)
+    objects[i] = pool_get(f.s, scope, 0);
+  for (int i = 0; i < 8; i++)
+    pool_put(f.s, scope, 0, objects[i]);
+  f.s->trim(f.pool);
+  for (int i = 8; i < 11; i++)
+    pool_put(f.s, scope, 0, objects[i]);
+  assert_int_equal(fixture_stats(&f).overflows, 0);
+  pool_end(f.s, f.pool, scope);
+  assert_int_equal(fixture_held(&f).objects, 3);
+  fixture_close(&f);
+}
+
+/* One way from thread to thread, many times over: the getter's empty nodes come back. */
+static void treiber_uses_its_nodes_again(void **state) {
+  (void)state;
+  struct fixture f;
+  int64_t blocks = 0;
+  fixture_open(&f, "treiber", &plain, 1);
+  struct pool_thread *there = f.s->attach(f.pool);
+  for (int round = 0; round < 30; round++) {
+    get_here_put_there(&f, there, 200);
+    if (round == 2)
+      blocks = fixture_live_blocks();
+  }
+  assert_int_equal(fixture_live_blocks(), blocks);
+  assert_int_equal(fixture_stats(&f).misses, 200);
+  assert_int_equal(fixture_stats(&f).lock_acquisitions, 0);
+  f.s->detach(f.pool, there);
+  get_then_put(&f, f.thread, 60);
+  assert_int_equal(fixture_live_blocks(), blocks - 1); /* the thread */
+  fixture_close(&f);
+}
+
+/* All of the objects at once; the nodes stay, and serve again. */
+static void treiber_trim_keeps_only_nodes(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "treiber", &plain, 1);
+  elsewhere(&f, guest_fills_five);
+  f.s->trim(f.pool);
+  assert_int_equal(fixture_held(&f).objects, 0);
+  assert_int_equal(fixture_live_blocks(), f.live_blocks + 3); /* the pool, a thread, a slab */
+  get_then_put(&f, f.thread, 5);
+  assert_int_equal(fixture_held(&f).objects, 5);
+  assert_int_equal(fixture_live_blocks(), f.live_blocks + 3 + 5);
+  fixture_close(&f);
+}
+
+/* A bound is for the whole pool: what one thread gets, another has room for. */
+static void treiber_cap_is_everybodys(void **state) {
+  (void)state;
+  struct fixture f;
+  fixture_open(&f, "treiber:cap=10", &plain, 1);
+  struct pool_thread *there = f.s->attach(f.pool);
+  get_here_put_there(&f, there, 10);
+  get_here_put_there(&f, there, 12);
+  assert_int_equal(fixture_held(&f).objects, 10);
+  struct pool_stats stats = fixture_stats(&f);
+  assert_int_equal(stats.misses, 10 + 2);
+  assert_int_equal(stats.overflows, 2);
+  f.s->trim(f.pool); /* gives the places back */
+  get_here_put_there(&f, there, 10);
+  assert_int_equal(fixture_held(&f).objects, 10);
+  assert_int_equal(fixture_stats(&f).overflows, 2);
+  f.s->detach(f.pool, there);
+  fixture_close(&f);
+}
+
+/* Until unpin, the suite runs on one CPU. */
+static cpu_set_t all_cpus;
+
+static int pin(void **state) {
+  (void)state;
+  return fixture_stay_on_cpu(0, &all_cpus) ? 0 : -1;
+}
+
+static int unpin(void **state) {
+  (void)state;
+  return sched_setaffinity(0, sizeof all_cpus, &all_cpus);
+}
+
+/* What was put on one CPU is not found on another, and counts against its own cap. */
+static void per_cpu_objects_stay_with_their_cpu(void **spec) {
+  struct fixture f;
+  cpu_set_t first;
+  char capped[60];
+  snprintf(capped, sizeof capped, "%s:cap=3", (const char *)*spec);
+  fixture_open(&f, capped, &plain, 1);
+  get_then_put(&f, f.thread, 5);
+  assert_int_equal(fixture_held(&f).objects, 3);
+  assert_int_equal(sched_setaffinity(0, sizeof all_cpus, &all_cpus), 0);
+  if (fixture_stay_on_cpu(1, &first)) {
+    get_then_put(&f, f.thread, 5);
+    assert_int_equal(fixture_held(&f).objects, 6);
+    struct pool_stats stats = fixture_stats(&f);
+    assert_int_equal(stats.misses, 5 + 5);
+    assert_int_equal(stats.overflows, 2 + 2);
+  }
+  /* A trim reaches the CPUs that nobody runs on any more. */
+  f.s->trim(f.pool);
+  assert_int_equal(fixture_held(&f).objects, 0);
+  get_then_put(&f, f.thread, 1);
+  assert_int_equal(fixture_held(&f).objects, 1);
+  fixture_close(&f);
+}
+
+/* None with sequences; two a pair without. Where there are none, way=rseq says so. */
+static void per_cpu_lock_acquisitions_tell_the_way(void **state) {
+  (void)state;
+  struct fixture f;
+  const char *why;
+  fixture_open(&f, "per-cpu:way=lock", &plain, 1);
+  get_then_put(&f, f.thread, 10);
+  assert_int_equal(fixture_stats(&f).lock_acquisitions, 20);
+  fixture_close(&f);
+  if (restart_self(&why) && restart_can_fence(&why)) {
+    fixture_open(&f, "per-cpu:way=rseq", &plain, 1);
+    get_then_put(&f, f.thread, 10);
+    assert_int_equal(fixture_stats(&f).lock_acquisitions, 0);
+    fixture_close(&f);
+  } else {
+    assert_false(fixture_try_open(&f, "per-cpu:way=rseq", &plain, 1));
+    assert_non_null(strstr(f.why, why));
+    assert_non_null(strstr(f.why, "way=lock"));
+  }
+}
+
 #define WITH(test, spec) \
   { #test ": " spec, test, NULL, NULL, (void *)(uintptr_t)spec }
+#define ON_ONE_CPU(test, spec) \
+  { #test ": " spec, test, pin, unpin, (void *)(uintptr_t)spec }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
@@ -427,12 +646,24 @@ int main(void) {
       WITH(lists_are_lifo, "pooled-freelists"),
       WITH(lists_are_lifo, "global-locked"),
       WITH(lists_are_lifo, "owned"),
+      WITH(lists_are_lifo, "magazine"),
+      WITH(lists_are_lifo, "magazine:size=4"),
+      WITH(lists_are_lifo, "treiber"),
+      ON_ONE_CPU(lists_are_lifo, "per-cpu"),
+      ON_ONE_CPU(lists_are_lifo, "per-cpu:way=lock"),
       cmocka_unit_test(per_thread_frees_what_a_leaving_thread_had),
       WITH(a_leaving_thread_passes_its_objects_on, "global-locked"),
       WITH(a_leaving_thread_passes_its_objects_on, "pooled-freelists"),
       WITH(a_leaving_thread_passes_its_objects_on, "pooled-freelists:slot=none"),
+      WITH(a_leaving_thread_passes_its_objects_on, "magazine"),
+      WITH(a_leaving_thread_passes_its_objects_on, "magazine:size=2"),
+      WITH(a_leaving_thread_passes_its_objects_on, "treiber"),
+      ON_ONE_CPU(a_leaving_thread_passes_its_objects_on, "per-cpu"),
+      ON_ONE_CPU(a_leaving_thread_passes_its_objects_on, "per-cpu:way=lock"),
       WITH(a_trim_frees_what_is_shared_at_once, "global-locked"),
       WITH(a_trim_frees_what_is_shared_at_once, "pooled-freelists"),
+      WITH(a_trim_frees_what_is_shared_at_once, "magazine"),
+      WITH(a_trim_frees_what_is_shared_at_once, "magazine:size=2"),
       WITH(pooled_freelists_makes_a_set_per_open_scope, "pooled-freelists"),
       WITH(pooled_freelists_makes_a_set_per_open_scope, "pooled-freelists:slot=none"),
       cmocka_unit_test(pooled_freelists_slot_spares_the_lock),
@@ -449,6 +680,16 @@ int main(void) {
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=adaptive"),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=ticket"),
       WITH(a_contended_acquisition_is_counted_and_timed, "global-locked:lock=mcs"),
+      cmocka_unit_test(magazine_visits_the_depot_once_a_magazine),
+      cmocka_unit_test(magazines_pass_from_thread_to_thread),
+      cmocka_unit_test(magazines_beyond_the_depots_cap_are_freed),
+      cmocka_unit_test(magazines_that_missed_a_trim_stay_out_of_the_depot),
+      cmocka_unit_test(treiber_uses_its_nodes_again),
+      cmocka_unit_test(treiber_trim_keeps_only_nodes),
+      cmocka_unit_test(treiber_cap_is_everybodys),
+      ON_ONE_CPU(per_cpu_objects_stay_with_their_cpu, "per-cpu"),
+      ON_ONE_CPU(per_cpu_objects_stay_with_their_cpu, "per-cpu:way=lock"),
+      ON_ONE_CPU(per_cpu_lock_acquisitions_tell_the_way, "per-cpu"),
   };
   heap_thread_begin();
   return cmocka_run_group_tests_name("strategies_each", tests, NULL, NULL);
