@@ -231,6 +231,7 @@ static void run_stepped(struct fixture *f, struct pool_scope *scope) {
     steps.interfere_at = 1;
     while (step_through(f, scope, get) && doubled == 0)
       steps.interfere_at++;
+    assert_true(steps.interfere_at > 1); /* else nothing was trapped */
   }
   assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
   assert_int_equal(doubled, 0); /* before the walk that counts what is held */
