@@ -1,6 +1,8 @@
 /* Judging a cell's budget; see contention.h. */
 #include "harness/contention.h"
 
+#include "harness/grid.h"
+#include "harness/plural.h"
 #include "harness/why.h"
 
 #include <math.h>
@@ -131,28 +133,24 @@ static double of_loss(const struct scene *s, double part) {
   return 100 * part / loss;
 }
 
-/* "64.4 us", "1.56 ms". */
-static const char *duration(double ns, char text[24]) {
-  bool long_one = ns >= 999500;
-  snprintf(text, 24, "%.3g %s", ns / (long_one ? 1e6 : 1e3), long_one ? "ms" : "us");
-  return text;
-}
-
 /*
  * Asymptotic bounds of a closed system with one server (Denning and Buzen 1978): with S held and
  * Z not, N* = (Z + S) / S threads keep the lock busy.
  */
 static void say_lock(struct contention *c, const struct scene *s, double part) {
-  char holds[24], thinks[24];
+  char holds[GRID_VALUE], thinks[GRID_VALUE];
   double held = median_or(s->d, s->cell, "lockhold-ns/op", NAN);
   double think = s->one.available - median_or(s->d, s->one_cell, "lockhold-ns/op", 0);
   say(c, CONTENTION_LOCK,
       "limited by its lock: %.0f %% of the lost CPU time is spent waiting for it, releasing it or "
       "idle behind it",
       of_loss(s, part));
-  if (isfinite(held) && held > 0 && think > 0)
-    add(c, "; an op holds it for %s and does without it for %s, so N* = %.1f threads keep it busy",
-        duration(held, holds), duration(think, thinks), (think + held) / held);
+  if (!isfinite(held) || held <= 0 || think <= 0)
+    return;
+  grid_value(GRID_NS, held, holds);
+  grid_value(GRID_NS, think, thinks);
+  add(c, "; an op holds it for %s and does without it for %s, so N* = %.1f threads keep it busy",
+      holds, thinks, (think + held) / held);
 }
 
 static void say_heap(struct contention *c, const struct scene *s, double part) {
@@ -211,13 +209,14 @@ static void say_limit(struct contention *c, const struct scene *s) {
 static void say_scales(struct contention *c, const struct scene *s) {
   unsigned m = s->threads < s->cpus ? s->threads : s->cpus;
   double heap = 100 * s->now.heap / s->now.available, lock = 100 * s->now.lock / s->now.available;
-  say(c, CONTENTION_SCALES, "scales: %.2fx the throughput of one thread on %u CPUs (%.2f to %.2f)",
-      c->efficiency * m, m, c->low * m, c->high * m);
+  say(c, CONTENTION_SCALES, "scales: %.2fx the throughput of one thread on %u CPU%s (%.2f to %.2f)",
+      c->efficiency * m, m, plural(m), c->low * m, c->high * m);
   add(c, "; %.0f %% of its CPU time is in the allocator", heap);
   if (lock >= 0.5)
     add(c, ", %.0f %% at its lock", lock);
   if (s->cpus < FEW_CPUS)
-    add(c, "; what more than %u CPUs would do, this machine cannot show", s->cpus);
+    add(c, "; what more than %u CPU%s would do, this machine cannot show", s->cpus,
+        plural(s->cpus));
 }
 
 /* false: the cell at one thread a CPU says something else, or is not there. */
@@ -275,9 +274,9 @@ static bool judge(struct contention *c, const struct scene *s, size_t row, size_
       char limit[sizeof c->text];
       memcpy(limit, c->text, sizeof limit);
       say(c, CONTENTION_CROWDED,
-          "limited by oversubscription: at %u threads its efficiency is %.2f, at %u it is %.2f; "
-          "%.400s",
-          s->cpus, alone, s->threads, c->efficiency, limit);
+          "limited by oversubscription: at %u thread%s its efficiency is %.2f, at %u it is "
+          "%.2f; %.400s",
+          s->cpus, plural(s->cpus), alone, s->threads, c->efficiency, limit);
     } else if (c->verdict != CONTENTION_UNKNOWN) {
       add(c, " (efficiency %.2f)", c->efficiency);
     }

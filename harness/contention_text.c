@@ -3,16 +3,14 @@
  * contention.h for what is computed; here it is only laid out.
  */
 #include "harness/contention.h"
+#include "harness/plural.h"
 #include "harness/report.h"
+#include "harness/scaling.h"
+#include "harness/selection.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct contention_options {
-  const char *run, *cases;
-  unsigned threads; /* 0: all */
-};
 
 /* What is counted, below the states. hidden where it is 0 everywhere. */
 static const struct counter_line {
@@ -37,10 +35,11 @@ static const struct counter_line {
 };
 enum { COUNTER_LINES = sizeof counter_lines / sizeof counter_lines[0] };
 
-/* One table: a case at a thread count, its strategies side by side. */
+/* One table: a case at a thread count, its strategies side by side, as many as fit a page. */
 struct view {
   const struct rundata *d;
   size_t row, columns;
+  size_t first, end; /* the columns of the table under way */
   unsigned threads;
   struct budget_set *sets; /* one a column; empty where there are no states */
   struct budget_sample *centers;
@@ -57,6 +56,7 @@ static void view_free(struct view *v) {
 static bool view_load(struct view *v, const struct rundata *d, size_t row, unsigned threads,
                       bool *any) {
   *v = (struct view){.d = d, .row = row, .threads = threads, .columns = d->columns.count};
+  v->end = v->columns;
   v->sets = calloc(v->columns, sizeof *v->sets);
   v->centers = calloc(v->columns, sizeof *v->centers);
   *any = false;
@@ -80,10 +80,11 @@ static bool add_state(const struct view *v, size_t column, enum budget_state sta
   if (!budgets_interval(&v->sets[column], state, &lo, &hi))
     return false;
   grid_value(GRID_NS, x, value);
-  double far = 100 * fmax(hi - x, x - lo) / c->total;
+  double far = 100 * fmax(hi - x, x - lo) / c->total, share = 100 * x / c->total;
   if (isfinite(far))
     snprintf(bound, sizeof bound, " ±%.1f", fmax(0, far));
-  return grid_add(g, "%s %5.1f %%%s", value, 100 * x / c->total, bound);
+  /* What rounds to nothing has no sign. */
+  return grid_add(g, "%s %5.1f %%%s", value, fabs(share) < 0.05 ? 0 : share, bound);
 }
 
 static bool is_nothing(const struct view *v, enum budget_state state) {
@@ -100,12 +101,12 @@ static bool add_states(const struct view *v, struct grid *g) {
     if (state != BUDGET_REMAINDER && is_nothing(v, (enum budget_state)state))
       continue;
     ok = grid_add(g, "%s", budget_name((enum budget_state)state, false));
-    for (size_t i = 0; ok && i < v->columns; i++)
+    for (size_t i = v->first; ok && i < v->end; i++)
       if (v->sets[i].n > 0)
         ok = add_state(v, i, (enum budget_state)state, g);
   }
   ok = ok && grid_add(g, "= ns/op");
-  for (size_t i = 0; ok && i < v->columns; i++) {
+  for (size_t i = v->first; ok && i < v->end; i++) {
     char value[GRID_VALUE];
     grid_value(GRID_NS, v->centers[i].total, value);
     if (v->sets[i].n > 0)
@@ -136,7 +137,7 @@ static bool add_counters(const struct view *v, struct grid *g) {
     if (!any)
       continue;
     ok = grid_add(g, "%s", l->name);
-    for (size_t i = 0; ok && i < v->columns; i++) {
+    for (size_t i = v->first; ok && i < v->end; i++) {
       char text[GRID_VALUE] = "-";
       double value = counter_value(v, i, l);
       if (v->sets[i].n == 0)
@@ -149,20 +150,36 @@ static bool add_counters(const struct view *v, struct grid *g) {
   return ok;
 }
 
-static bool print_table(const struct view *v) {
-  struct grid g;
+static bool make_table(const struct view *v, struct grid *g) {
   size_t shown = 1;
-  for (size_t i = 0; i < v->columns; i++)
+  for (size_t i = v->first; i < v->end; i++)
     shown += v->sets[i].n > 0;
-  grid_init(&g, shown, 1);
-  bool ok = grid_add(&g, "thread time per op");
-  for (size_t i = 0; ok && i < v->columns; i++)
+  grid_init(g, shown, 1);
+  bool ok = grid_add(g, "per op");
+  for (size_t i = v->first; ok && i < v->end; i++)
     if (v->sets[i].n > 0)
-      ok = grid_add(&g, "%s", v->d->columns.names[i]);
-  ok = ok && add_states(v, &g) && add_counters(v, &g);
-  if (ok)
-    grid_print(&g, "  ", stdout);
-  grid_free(&g);
+      ok = grid_add(g, "%s", v->d->columns.names[i]);
+  return ok && add_states(v, g) && add_counters(v, g);
+}
+
+/* Strategies that do not fit beside the others come in a table below. */
+static bool print_tables(struct view *v) {
+  static const char indent[] = "  ";
+  bool ok = true;
+  for (v->first = 0; ok && v->first < v->columns; v->first = v->end) {
+    struct grid g;
+    v->end = v->columns;
+    while ((ok = make_table(v, &g)) && v->end - v->first > 1 &&
+           strlen(indent) + grid_width(&g) > GRID_PAGE) {
+      grid_free(&g);
+      v->end--;
+    }
+    if (ok && g.columns > 1) {
+      grid_print(&g, indent, stdout);
+      putchar('\n');
+    }
+    grid_free(&g);
+  }
   return ok;
 }
 
@@ -171,7 +188,7 @@ static void print_sensitivity(const struct view *v, size_t column, unsigned cpus
   unsigned m = v->threads < cpus ? v->threads : cpus;
   if (!contention_sensitivity(&s, v->d, v->row, column, v->threads))
     return;
-  printf("  %s: of %.0f ns more under its lock %.2f come out in ns/op",
+  printf("  %s: of %.0f ns more under its lock a share of %.2f comes out in ns/op",
          v->d->columns.names[s.without], s.delay_ns, s.slope);
   if (isfinite(s.lo) && isfinite(s.hi))
     printf(" (%.2f to %.2f)", s.lo, s.hi);
@@ -196,22 +213,24 @@ static bool print_verdicts(const struct view *v, unsigned cpus) {
   return true;
 }
 
-static bool print_run(const struct contention_options *o, const struct rundata *d,
-                      struct error *e) {
+static bool print_view(struct view *v, unsigned cpus, bool first) {
+  printf("%s%s, %u thread%s on %u CPU%s: where thread time goes, and counts\n", first ? "" : "\n",
+         v->d->rows.names[v->row], v->threads, plural(v->threads), cpus, plural(cpus));
+  return print_tables(v) && print_verdicts(v, cpus);
+}
+
+static bool print_states(const struct selection *s, const struct rundata *d, struct error *e) {
   bool printed = false;
   unsigned cpus = (unsigned)rundata_fact_number(d, "binding.cpus", 0);
   for (size_t row = 0; row < d->rows.count; row++)
     for (size_t t = 0; t < d->count_count; t++) {
       struct view v;
-      bool any = false, ok = true;
-      if ((o->threads && d->counts[t] != o->threads) ||
-          (o->cases && !strstr(d->rows.names[row], o->cases)))
+      bool any = false;
+      if ((s->threads && d->counts[t] != s->threads) || !selection_has_case(s, d->rows.names[row]))
         continue;
-      ok = view_load(&v, d, row, d->counts[t], &any);
+      bool ok = view_load(&v, d, row, d->counts[t], &any);
       if (ok && any) {
-        printf("%s%s, %u threads on %u CPUs\n", printed ? "\n" : "", d->rows.names[row],
-               d->counts[t], cpus);
-        ok = print_table(&v) && print_verdicts(&v, cpus);
+        ok = print_view(&v, cpus, !printed);
         printed = true;
       }
       view_free(&v);
@@ -221,6 +240,16 @@ static bool print_run(const struct contention_options *o, const struct rundata *
   return printed || error_set(e, EXIT_NOTHING,
                               "contention: no cell of this run has states with these options (an "
                               "older run, --no-states, or a kernel without schedstat)");
+}
+
+/* Growth with threads is beside the point where one thread count was asked for. */
+static bool contention_run(const struct selection *s, const struct rundata *d, struct error *e) {
+  if (!print_states(s, d, e))
+    return false;
+  if (s->threads)
+    return true;
+  putchar('\n');
+  return scaling_print(d, s->part, 0, stdout, e);
 }
 
 static bool judged(const struct report *r, size_t row, size_t column, struct contention *c) {
@@ -264,50 +293,25 @@ void report_verdicts(const struct report *r, const char *tick, const char *bulle
     }
 }
 
-static const char usage[] =
-    "usage: poolbench contention RUN [--case PART] [--threads N]\n"
-    "\n"
-    "Where the time of a run's threads goes, case by case and thread count by thread count: the\n"
-    "states of docs/contention.md in ns and per cent, which add up to ns/op, with the 95 % "
-    "interval\n"
-    "in points; counters; and a verdict on each strategy with the figures it rests on.\n"
-    "  --case PART    only cases whose name holds PART\n"
-    "  --threads N    only this thread count\n";
-
-static bool parse(int argc, char **argv, struct contention_options *o, struct error *e) {
-  for (int i = 1; i < argc; i++) {
-    const char *name = argv[i] + (strncmp(argv[i], "--", 2) == 0 ? 2 : 1);
-    bool option = argv[i][0] == '-', valued = i + 1 < argc;
-    if (!option && !o->run)
-      o->run = argv[i];
-    else if (option && strcmp(name, "case") == 0 && valued)
-      o->cases = argv[++i];
-    else if (option && strcmp(name, "threads") == 0 && valued &&
-             sscanf(argv[i + 1], "%u", &o->threads) == 1 && o->threads > 0)
-      i++;
-    else
-      return error_set(e, EXIT_USAGE,
-                       "contention: \"%s\" is not understood; poolbench contention RUN [--case "
-                       "PART] [--threads N]",
-                       argv[i]);
-  }
-  return o->run ||
-         error_set(e, EXIT_USAGE, "contention: which run? poolbench contention results/latest");
-}
+#define FORM "poolbench contention RUN [--case PART] [--threads N]"
 
 int contention_main(int argc, char **argv) {
-  struct contention_options o = {0};
-  struct rundata d = {0};
-  struct error e;
-  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-    fputs(usage, stdout);
-    return EXIT_DONE;
-  }
-  bool ok = parse(argc, argv, &o, &e) && rundata_load(&d, o.run, &e) && print_run(&o, &d, &e);
-  rundata_free(&d);
-  if (ok)
-    return EXIT_DONE;
-  fflush(stdout);
-  fprintf(stderr, "poolbench: %s\n", e.text);
-  return (int)e.status;
+  static const struct selection_command command = {
+      .name = "contention",
+      .form = FORM,
+      .words = 1,
+      .missing = "which run? poolbench contention results/latest",
+      .help =
+          "usage: " FORM "\n"
+          "\n"
+          "Where the time of a run's threads goes, case by case and thread count by thread count:\n"
+          "the states of docs/contention.md in ns and per cent, which add up to ns/op, with the\n"
+          "95 % interval in points; counters; a verdict on each strategy with the figures it "
+          "rests\n"
+          "on. Then how throughput grows with threads, as poolbench scaling has it.\n"
+          "  --case PART    only cases whose name holds PART\n"
+          "  --threads N    only this thread count, and nothing on growth\n",
+      .run = contention_run,
+  };
+  return selection_main(&command, argc, argv);
 }

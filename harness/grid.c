@@ -47,12 +47,30 @@ static void pad(size_t n, FILE *out) {
     fputc(' ', out);
 }
 
+/* A row whose first text stands alone is a heading: it runs on, no column is as wide as it. */
+static bool is_heading(const struct grid *g, size_t first) {
+  if (g->columns < 2 || !*g->texts[first])
+    return false;
+  for (size_t i = first + 1; i < g->cells && i < first + g->columns; i++)
+    if (*g->texts[i])
+      return false;
+  return true;
+}
+
 static size_t column_width(const struct grid *g, size_t column) {
   size_t width = 0;
   for (size_t i = column; i < g->cells; i += g->columns) {
     size_t n = text_columns(g->texts[i]);
-    width = n > width ? n : width;
+    if (!is_heading(g, i - column))
+      width = n > width ? n : width;
   }
+  return width;
+}
+
+size_t grid_width(const struct grid *g) {
+  size_t width = 0;
+  for (size_t column = 0; column < g->columns; column++)
+    width += column_width(g, column) + (column > 0 ? 2 : 0);
   return width;
 }
 
@@ -60,7 +78,8 @@ void grid_print(const struct grid *g, const char *indent, FILE *out) {
   size_t owed = 0; /* blanks that are written only when something follows on the line */
   for (size_t i = 0; i < g->cells; i++) {
     size_t column = i % g->columns;
-    size_t blanks = column_width(g, column) - text_columns(g->texts[i]);
+    size_t width = column_width(g, column), used = text_columns(g->texts[i]);
+    size_t blanks = width > used ? width - used : 0;
     if (column == 0)
       fputs(indent, out);
     else

@@ -22,8 +22,17 @@ void grid_free(struct grid *g);
 /* The next cell, left to right, row after row. false without memory. */
 bool grid_add(struct grid *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Aligned columns, two blanks apart, each line after `indent` and without blanks at its end. */
+/*
+ * Aligned columns, two blanks apart, each line after `indent` and without blanks at its end. A row
+ * of nothing but its first text is a heading and widens no column.
+ */
 void grid_print(const struct grid *g, const char *indent, FILE *out);
+
+/* Columns of a terminal that grid_print fills, without the indent and without headings. */
+size_t grid_width(const struct grid *g);
+
+/* What a table that can be cut should fit, indent included. */
+#define GRID_PAGE 100
 
 /* A GitHub table; `|` in texts is escaped. */
 void grid_markdown(const struct grid *g, FILE *out);

@@ -1,6 +1,7 @@
 /* From a run's samples to the figures of its scaling; see scaling.h. Prints nothing. */
 #include "harness/scaling.h"
 #include "harness/bootstrap.h"
+#include "harness/plural.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -257,8 +258,7 @@ static void say_why_no_law(struct scaling_curve *c, const struct scaling *s) {
     snprintf(c->why, sizeof c->why, "%s", s->why);
   else
     snprintf(c->why, sizeof c->why, "%zu thread count%s on %u core%s; the law needs %d",
-             c->on_cores, c->on_cores == 1 ? "" : "s", s->cores, s->cores == 1 ? "" : "s",
-             USL_MIN_COUNTS);
+             c->on_cores, plural((double)c->on_cores), s->cores, plural(s->cores), USL_MIN_COUNTS);
 }
 
 static void look_at_lock(struct scaling_curve *c, const struct sources *src,
@@ -331,13 +331,26 @@ bool scaling_make(struct scaling *s, const struct rundata *data, unsigned most_c
   return ok || error_set(e, EXIT_INPUT, "out of memory");
 }
 
+static void free_curve(struct scaling_curve *c) {
+  free(c->points);
+  free(c->draws);
+}
+
 void scaling_free(struct scaling *s) {
-  for (size_t i = 0; i < s->count; i++) {
-    free(s->curves[i].points);
-    free(s->curves[i].draws);
-  }
+  for (size_t i = 0; i < s->count; i++)
+    free_curve(&s->curves[i]);
   free(s->curves);
   *s = (struct scaling){0};
+}
+
+void scaling_keep(struct scaling *s, const char *part) {
+  size_t kept = 0;
+  for (size_t i = 0; i < s->count; i++)
+    if (!part || strstr(s->data->rows.names[s->curves[i].row], part))
+      s->curves[kept++] = s->curves[i];
+    else
+      free_curve(&s->curves[i]);
+  s->count = kept;
 }
 
 const struct scaling_curve *scaling_find(const struct scaling *s, unsigned row, unsigned column) {

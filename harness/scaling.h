@@ -81,6 +81,9 @@ bool scaling_make(struct scaling *s, const struct rundata *data, unsigned most_c
                   struct error *e);
 void scaling_free(struct scaling *s);
 
+/* Drops the curves of cases whose name does not hold `part`; NULL drops none. */
+void scaling_keep(struct scaling *s, const char *part);
+
 /* NULL when this was not measured. */
 const struct scaling_curve *scaling_find(const struct scaling *s, unsigned row, unsigned column);
 
@@ -105,8 +108,9 @@ bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
  */
 bool scaling_show(const struct scaling *s, unsigned forecast, FILE *out, struct error *e);
 
-/* Makes, shows and frees. */
-bool scaling_print(const struct rundata *data, unsigned forecast, FILE *out, struct error *e);
+/* Makes, keeps, shows and frees. */
+bool scaling_print(const struct rundata *data, const char *part, unsigned forecast, FILE *out,
+                   struct error *e);
 
 /* --- scaling_record.c */
 

@@ -4,6 +4,7 @@
  */
 #include "harness/report.h"
 #include "harness/scaling.h"
+#include "harness/selection.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,17 +126,6 @@ static bool score(const struct report *r, const char *folder, struct error *e) {
   return ok;
 }
 
-static bool parse_count(const char *option, const char *text, unsigned most, unsigned *out,
-                        struct error *e) {
-  char *end;
-  unsigned long n = text ? strtoul(text, &end, 10) : 0;
-  if (!text || text[0] < '0' || text[0] > '9' || *end || n < 1 || n > most)
-    return error_set(e, EXIT_USAGE, "scaling: %s needs a number from 1 to %u%s%s", option, most,
-                     text ? ", not " : "", text ? text : "");
-  *out = (unsigned)n;
-  return true;
-}
-
 static bool parse_option(const char *word, const char *value, struct scaling_options *o, bool *used,
                          struct error *e) {
   const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 1);
@@ -146,10 +136,10 @@ static bool parse_option(const char *word, const char *value, struct scaling_opt
     o->no_plots = true;
   } else if (strcmp(name, "forecast") == 0) {
     *used = true;
-    return parse_count("--forecast", value, SCALING_MOST_CPUS, &o->forecast, e);
+    return selection_count("scaling", "--forecast", value, SCALING_MOST_CPUS, &o->forecast, e);
   } else if (strcmp(name, "cores") == 0) {
     *used = true;
-    return parse_count("--cores", value, SCALING_MOST_CPUS, &o->cores, e);
+    return selection_count("scaling", "--cores", value, SCALING_MOST_CPUS, &o->cores, e);
   } else if (strcmp(name, "score") == 0) {
     *used = true;
     o->other = value;

@@ -1,5 +1,6 @@
 /* Tables and sentences on scaling; see scaling.h. Computes nothing but what it prints. */
 #include "harness/grid.h"
+#include "harness/plural.h"
 #include "harness/scaling.h"
 
 #include <math.h>
@@ -122,6 +123,18 @@ static bool table_print(struct table *t, const char *title, const char *note, FI
 
 /* --- Curves: throughput at each thread count. */
 
+/* One thread count makes no curve, and nothing is to be said of its growth. */
+static bool is_curve(const struct scaling_curve *c) {
+  return c->point_count >= 2;
+}
+
+static size_t count_curves(const struct scaling *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->count; i++)
+    n += is_curve(&s->curves[i]);
+  return n;
+}
+
 static bool show_curves(const struct scaling *s, FILE *out) {
   enum { MOST = 10 };
   const struct rundata *d = s->data;
@@ -139,7 +152,7 @@ static bool show_curves(const struct scaling *s, FILE *out) {
   table_start(&t, heads);
   for (size_t i = 0; i < s->count; i++) {
     const struct scaling_curve *c = &s->curves[i];
-    if (c->point_count < 2)
+    if (!is_curve(c))
       continue;
     table_row(&t, s, c);
     for (size_t k = first; k < d->count_count; k++) {
@@ -195,22 +208,34 @@ static bool show_pairs(const struct scaling *s, FILE *out) {
                      "  below 0: two threads do more than twice the work of one\n", out);
 }
 
-/* Curves that are refused, a line for each reason. Returns whether there were any. */
+static bool refused_for(const struct scaling_curve *c, const char *why) {
+  return is_curve(c) && !c->fitted && strcmp(c->why, why) == 0;
+}
+
+/* One line for the curves that were refused for the same reason as c; nothing if one stood before
+ * it. */
+static void show_refusal(const struct scaling *s, const struct scaling_curve *c, FILE *out) {
+  size_t same = 0, all = count_curves(s);
+  for (size_t i = 0; i < s->count; i++) {
+    if (refused_for(&s->curves[i], c->why) && &s->curves[i] < c)
+      return;
+    same += refused_for(&s->curves[i], c->why);
+  }
+  fputs("  no fit of the law", out);
+  if (same < all)
+    fprintf(out, " for %zu of %zu curves (%s %s%s)", same, all, s->data->rows.names[c->row],
+            column_name(s, c), same > 1 ? " ..." : "");
+  fprintf(out, ": %s\n", c->why);
+}
+
+/* Returns whether there were any. */
 static bool show_refused(const struct scaling *s, FILE *out) {
   bool any = false;
-  for (size_t i = 0; i < s->count; i++) {
-    const char *why = s->curves[i].fitted ? NULL : s->curves[i].why;
-    bool seen = false;
-    size_t same = 0;
-    for (size_t k = 0; why && k < s->count; k++) {
-      bool is = !s->curves[k].fitted && strcmp(s->curves[k].why, why) == 0;
-      seen |= is && k < i;
-      same += is;
+  for (size_t i = 0; i < s->count; i++)
+    if (is_curve(&s->curves[i]) && !s->curves[i].fitted) {
+      show_refusal(s, &s->curves[i], out);
+      any = true;
     }
-    if (why && !seen)
-      fprintf(out, "  no fit of the law for %zu of %zu curves: %s\n", same, s->count, why);
-    any |= why != NULL;
-  }
   return any;
 }
 
@@ -229,7 +254,7 @@ static bool show_disturbed(const struct scaling *s, FILE *out) {
   if (disturbed > 0)
     fprintf(out,
             "  %zu of %zu samples on cores had to share their CPUs or were throttled: models take "
-            "that for\n  contention; measure on a quiet machine\n",
+            "that\n  for contention; measure on a quiet machine\n",
             disturbed, samples);
   return disturbed > 0;
 }
@@ -274,6 +299,14 @@ static void range_text(const char *low, const char *high, char text[TEXT]) {
   snprintf(text, TEXT, strcmp(low, high) ? "%s to %s" : "%s", low, high);
 }
 
+/* Without blanks: rows of these are long. */
+static void rate_range(double low, double high, char text[TEXT]) {
+  char first[GRID_VALUE], second[GRID_VALUE];
+  rate_text(low, first);
+  rate_text(high, second);
+  snprintf(text, TEXT, strcmp(first, second) ? "%s–%s" : "%s", first, second);
+}
+
 static void percent_range(double a, double b, char text[TEXT]) {
   char low[GRID_VALUE], high[GRID_VALUE];
   snprintf(low, sizeof low, "%.0f", 100 * fmin(a, b));
@@ -308,9 +341,8 @@ static bool add_lock(struct table *t, const struct scaling_curve *c) {
 }
 
 static bool show_locks(const struct scaling *s, FILE *out) {
-  static const char *const heads[] = {
-      "",           "hold S",     "think Z",  "N*",           "hand-off W",
-      "W, barging", "collisions", "measured", "lock's share", NULL};
+  static const char *const heads[] = {"",           "hold S",     "think Z",  "N*",    "W, kept",
+                                      "W, barging", "collisions", "measured", "share", NULL};
   struct table t;
   table_start(&t, heads);
   for (size_t i = 0; i < s->count; i++) {
@@ -326,7 +358,7 @@ static bool show_locks(const struct scaling *s, FILE *out) {
       "  threads when the lock is kept for the waiter, and when others may take it meanwhile.\n"
       "  collisions: how often two threads meet by the model, which was not told, and as "
       "measured.\n"
-      "  lock's share: of what an op costs more with two threads\n",
+      "  share: the lock's of what an op costs more with two threads\n",
       out);
 }
 
@@ -342,7 +374,7 @@ static void table_error(struct table *t, double low, double high, double measure
 /* The recursion, its bounds and the chain against one point, in ops/s. */
 static bool add_lock_point(struct table *t, const struct pair_parts *p,
                            const struct scaling_point *at) {
-  char text[TEXT], low[GRID_VALUE], high[GRID_VALUE];
+  char text[TEXT], small[GRID_VALUE];
   struct lock_answers a;
   if (!solve_both(p, at->threads, &a))
     return false;
@@ -352,21 +384,20 @@ static bool add_lock_point(struct table *t, const struct pair_parts *p,
   double best = fmax(a.in_order.rate, a.barging.rate) / per;
   snprintf(text, sizeof text, "%u", at->threads);
   table_text(t, text);
-  range_text(rate_text(b.low / per, low), rate_text(b.high / per, high), text);
+  rate_range(b.low / per, b.high / per, text);
   table_text(t, text);
-  table_text(t, rate_text(plain, low));
-  range_text(rate_text(worst, low), rate_text(best, high), text);
+  table_text(t, rate_text(plain, small));
+  rate_range(worst, best, text);
   table_text(t, text);
-  table_text(t, rate_text(point_rate(at), low));
+  table_text(t, rate_text(point_rate(at), small));
   table_error(t, plain, plain, point_rate(at));
   table_error(t, worst, best, point_rate(at));
   return true;
 }
 
 static bool show_lock_errors(const struct scaling *s, FILE *out) {
-  static const char *const heads[] = {"",         "threads",  "bounds",        "no hand-off",
-                                      "hand-off", "measured", "error without", "with",
-                                      NULL};
+  static const char *const heads[] = {"",         "threads", "bounds", "W = 0", "with W",
+                                      "measured", "error",   "with W", NULL};
   struct table t;
   table_start(&t, heads);
   for (size_t i = 0; i < s->count; i++) {
@@ -385,9 +416,8 @@ static bool show_lock_errors(const struct scaling *s, FILE *out) {
   }
   return table_print(
       &t, "lock model against the points on cores, ops/s",
-      "  bounds and recursion leave out the hand-off. With it the waits of two threads "
-      "are fitted,\n  so its error there is what is not the lock's: slower "
-      "execution, the allocator, memory\n",
+      "  bounds and W = 0 leave out the hand-off. With it the waits of two threads are fitted,\n"
+      "  so its error there is what is not the lock's: slower execution, the allocator, memory\n",
       out);
 }
 
@@ -400,7 +430,7 @@ static void show_unmeasured_locks(const struct scaling *s, FILE *out) {
       n++;
     }
   if (why)
-    fprintf(out, "  no lock model for %zu curves: %s\n\n", n, why);
+    fprintf(out, "  no lock model for %zu curve%s: %s\n\n", n, plural((double)n), why);
 }
 
 /* --- Forecasts. */
@@ -519,19 +549,35 @@ static bool show_forecasts(const struct scaling *s, unsigned threads, FILE *out)
   return ok;
 }
 
-bool scaling_show(const struct scaling *s, unsigned forecast, FILE *out, struct error *e) {
+static bool show_models(const struct scaling *s, FILE *out) {
   if (!show_curves(s, out) || !show_law(s, out) || !show_pairs(s, out))
-    return no_memory(e);
+    return false;
   show_why(s, out);
   if (!show_locks(s, out) || !show_lock_errors(s, out))
-    return no_memory(e);
+    return false;
   show_unmeasured_locks(s, out);
-  return forecast == 0 || show_forecasts(s, forecast, out) || no_memory(e);
+  return true;
 }
 
-bool scaling_print(const struct rundata *data, unsigned forecast, FILE *out, struct error *e) {
+bool scaling_show(const struct scaling *s, unsigned forecast, FILE *out, struct error *e) {
+  bool ok = true;
+  if (count_curves(s) == 0)
+    fputs("no word on scaling: every case was measured at one thread count (--cpus 1,2,4 measures "
+          "three)\n",
+          out);
+  else
+    ok = show_models(s, out) && (forecast == 0 || show_forecasts(s, forecast, out));
+  return ok || no_memory(e);
+}
+
+bool scaling_print(const struct rundata *data, const char *part, unsigned forecast, FILE *out,
+                   struct error *e) {
   struct scaling s;
-  bool ok = scaling_make(&s, data, 0, e) && scaling_show(&s, forecast, out, e);
+  bool ok = scaling_make(&s, data, 0, e);
+  if (ok) {
+    scaling_keep(&s, part);
+    ok = scaling_show(&s, forecast, out, e);
+  }
   scaling_free(&s);
   return ok;
 }

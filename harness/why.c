@@ -1,6 +1,9 @@
 /* Splitting a delta; see why.h. */
 #include "harness/why.h"
 
+#include "harness/plural.h"
+#include "harness/selection.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,17 +161,11 @@ void report_why(const struct report *r, const char *tick, const char *bullet, FI
 
 /* --- The command. */
 
-struct why_options {
-  const char *run, *a, *b, *cases;
-  unsigned threads;
-};
-
-static bool bounded_text(double lo, double hi, char *text, size_t size) {
+static void bounds_text(double lo, double hi, char *text, size_t size) {
   if (isfinite(lo) && isfinite(hi))
     snprintf(text, size, "[%+.1f, %+.1f]", lo, hi);
   else
-    snprintf(text, size, "[too few]");
-  return true;
+    snprintf(text, size, "[?]");
 }
 
 static bool add_line(struct grid *g, const char *name, double a, double b, double diff, double lo,
@@ -176,7 +173,7 @@ static bool add_line(struct grid *g, const char *name, double a, double b, doubl
   char x[GRID_VALUE], y[GRID_VALUE], bounds[60];
   grid_value(GRID_NS, a, x);
   grid_value(GRID_NS, b, y);
-  bounded_text(lo, hi, bounds, sizeof bounds);
+  bounds_text(lo, hi, bounds, sizeof bounds);
   return grid_add(g, "%s", name) && grid_add(g, "%s", x) && grid_add(g, "%s", y) &&
          grid_add(g, "%+.1f %%", diff) && grid_add(g, "%s", bounds);
 }
@@ -184,8 +181,8 @@ static bool add_line(struct grid *g, const char *name, double a, double b, doubl
 static bool print_why(const struct why *w, const char *a, const char *b) {
   struct grid g;
   grid_init(&g, 5, 1);
-  bool ok = grid_add(&g, "ns per op") && grid_add(&g, "%s", a) && grid_add(&g, "%s", b) &&
-            grid_add(&g, "difference") && grid_add(&g, "95 %%");
+  bool ok = grid_add(&g, "time per op") && grid_add(&g, "%s", a) && grid_add(&g, "%s", b) &&
+            grid_add(&g, "difference") && grid_add(&g, "95 %% interval");
   for (int i = 0; ok && i < BUDGET_STATES; i++) {
     const struct why_part *p = &w->parts[i];
     if (p->a != 0 || p->b != 0)
@@ -212,10 +209,21 @@ static bool find_column(const struct rundata *d, const char *name, size_t *colum
   return error_set(e, EXIT_USAGE, "why: %s is not in this run (there are: %s)", name, known);
 }
 
-static bool print_row(const struct rundata *d, const struct why_options *o, size_t row, size_t a,
+static void print_remark(const struct why *w, const char *a) {
+  if (w->rounds)
+    printf("  paired by %zu round%s, means over the middle half of them; per cent of %s's ns/op\n",
+           w->rounds, plural((double)w->rounds), a);
+  else
+    puts("  no rounds in common: the two sides each for itself");
+  if (!isfinite(w->lo) || !isfinite(w->hi))
+    printf("  [?]: too few rounds for an interval%s\n", w->rounds ? ", six are the least" : "");
+}
+
+static bool print_row(const struct rundata *d, const struct selection *s, size_t row, size_t a,
                       size_t b, bool *any, struct error *e) {
   struct why w;
-  unsigned threads = o->threads ? o->threads : d->headline;
+  const char *a_name = s->words[1], *b_name = s->words[2];
+  unsigned threads = s->threads ? s->threads : d->headline;
   unsigned cpus = (unsigned)rundata_fact_number(d, "binding.cpus", 0);
   const struct rundata_cell *x = rundata_cell(d, row, a, threads);
   const struct rundata_cell *y = rundata_cell(d, row, b, threads);
@@ -223,87 +231,56 @@ static bool print_row(const struct rundata *d, const struct why_options *o, size
     return true;
   if (!why_make(&w, d, x, y, 0, e))
     return e->status == EXIT_NOTHING;
-  printf("%s%s, %u threads: %s against %s %+.1f %%\n", *any ? "\n" : "", d->rows.names[row],
-         threads, o->b, o->a, w.diff);
+  printf("%s%s, %u thread%s: %s against %s %+.1f %%\n", *any ? "\n" : "", d->rows.names[row],
+         threads, plural(threads), b_name, a_name, w.diff);
   *any = true;
-  if (!print_why(&w, o->a, o->b))
+  if (!print_why(&w, a_name, b_name))
     return error_set(e, EXIT_INPUT, "out of memory");
   if (cpus && threads > cpus) {
-    printf("  %u threads share %u CPUs: the same by what the CPUs did\n", threads, cpus);
+    printf("  %u threads share %u CPU%s: the same by what the CPUs did\n", threads, cpus,
+           plural(cpus));
     if (!why_make(&w, d, x, y, cpus, e))
       return false;
-    if (!print_why(&w, o->a, o->b))
+    if (!print_why(&w, a_name, b_name))
       return error_set(e, EXIT_INPUT, "out of memory");
   }
-  if (w.rounds)
-    printf("  paired by %zu rounds, means over the middle half of them; per cent of %s's ns/op\n",
-           w.rounds, o->a);
-  else
-    puts("  no rounds in common: the two sides each for itself");
+  print_remark(&w, a_name);
   return true;
 }
 
-static bool why_run(const struct why_options *o, const struct rundata *d, struct error *e) {
+static bool why_run(const struct selection *s, const struct rundata *d, struct error *e) {
   size_t a, b;
   bool any = false;
-  if (!find_column(d, o->a, &a, e) || !find_column(d, o->b, &b, e))
+  if (!find_column(d, s->words[1], &a, e) || !find_column(d, s->words[2], &b, e))
     return false;
   *e = (struct error){.status = EXIT_NOTHING};
   for (size_t row = 0; row < d->rows.count; row++)
-    if ((!o->cases || strstr(d->rows.names[row], o->cases)) && !print_row(d, o, row, a, b, &any, e))
+    if (selection_has_case(s, d->rows.names[row]) && !print_row(d, s, row, a, b, &any, e))
       return false;
   if (any)
     return true;
   char reason[sizeof e->text];
   snprintf(reason, sizeof reason, "%.500s", e->text);
   return error_set(e, EXIT_NOTHING, "why: %s and %s have no case in common with these options%s%s",
-                   o->a, o->b, *reason ? ": " : "", reason);
+                   s->words[1], s->words[2], *reason ? ": " : "", reason);
 }
 
-static const char usage[] =
-    "usage: poolbench why RUN A B [--case PART] [--threads N]\n"
-    "\n"
-    "Splits the difference in ns/op of strategies A and B into the states of their threads.\n"
-    "  --case PART    only cases whose name holds PART\n"
-    "  --threads N    at this thread count instead of the run's headline\n";
-
-static bool parse(int argc, char **argv, struct why_options *o, struct error *e) {
-  const char **words[] = {&o->run, &o->a, &o->b};
-  size_t given = 0;
-  for (int i = 1; i < argc; i++) {
-    const char *name = argv[i] + (strncmp(argv[i], "--", 2) == 0 ? 2 : 1);
-    bool option = argv[i][0] == '-', valued = i + 1 < argc;
-    if (!option && given < 3)
-      *words[given++] = argv[i];
-    else if (option && strcmp(name, "case") == 0 && valued)
-      o->cases = argv[++i];
-    else if (option && strcmp(name, "threads") == 0 && valued &&
-             sscanf(argv[i + 1], "%u", &o->threads) == 1 && o->threads > 0)
-      i++;
-    else
-      return error_set(e, EXIT_USAGE,
-                       "why: \"%s\" is not understood; poolbench why RUN A B "
-                       "[--case PART] [--threads N]",
-                       argv[i]);
-  }
-  return given == 3 || error_set(e, EXIT_USAGE,
-                                 "why: a run and two strategies are needed, as in poolbench why "
-                                 "results/latest malloc per-thread");
-}
+#define FORM "poolbench why RUN A B [--case PART] [--threads N]"
 
 int why_main(int argc, char **argv) {
-  struct why_options o = {0};
-  struct rundata d = {0};
-  struct error e;
-  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-    fputs(usage, stdout);
-    return EXIT_DONE;
-  }
-  bool ok = parse(argc, argv, &o, &e) && rundata_load(&d, o.run, &e) && why_run(&o, &d, &e);
-  rundata_free(&d);
-  if (ok)
-    return EXIT_DONE;
-  fflush(stdout);
-  fprintf(stderr, "poolbench: %s\n", e.text);
-  return (int)e.status;
+  static const struct selection_command command = {
+      .name = "why",
+      .form = FORM,
+      .words = 3,
+      .missing = "a run and two strategies are needed, as in poolbench why results/latest malloc "
+                 "per-thread",
+      .help =
+          "usage: " FORM "\n"
+          "\n"
+          "Splits the difference in ns/op of strategies A and B into the states of their threads.\n"
+          "  --case PART    only cases whose name holds PART\n"
+          "  --threads N    at this thread count instead of the run's headline\n",
+      .run = why_run,
+  };
+  return selection_main(&command, argc, argv);
 }

@@ -12,10 +12,12 @@
 #include "harness/contention.h"
 #include "harness/why.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROUNDS 8
 static const double noise[ROUNDS] = {1.00, 1.01, 0.99, 1.02, 0.98, 1.005, 0.995, 1.015};
@@ -35,6 +37,7 @@ struct place {
   FILE *detail;
   unsigned seq;
   struct rundata d;
+  char *text; /* of the last command */
 };
 
 static int set_up(void **state) {
@@ -55,6 +58,7 @@ static int tear_down(void **state) {
   rundata_free(&p->d);
   snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
   int status = system(command);
+  free(p->text);
   free(p);
   return status;
 }
@@ -381,6 +385,143 @@ static void sensitivity_is_what_comes_out(void **state) {
   assert_false(contention_sensitivity(&s, &p->d, 0, 0, 2));
 }
 
+/* ---- the commands ---- */
+
+static void write_json(const struct place *p, const char *text) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/run.json", p->folder);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  assert_true(fputs(text, f) >= 0);
+  assert_int_equal(fclose(f), 0);
+}
+
+/* Runs a command with what it prints, on both streams, in p->text. Returns its status. */
+static int command(struct place *p, int (*program)(int, char **), const char *const *arguments) {
+  char *argv[12] = {"command"}, path[100];
+  int argc = 1, out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+  snprintf(path, sizeof path, "%s/printed", p->folder);
+  int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  while (*arguments)
+    argv[argc++] = (char *)*arguments++;
+  fflush(stdout);
+  assert_true(out >= 0 && err >= 0 && file >= 0);
+  dup2(file, STDOUT_FILENO);
+  dup2(file, STDERR_FILENO);
+  int status = program(argc, argv);
+  fflush(stdout);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  close(out);
+  close(err);
+  free(p->text);
+  p->text = calloc(1, 1 << 16);
+  assert_non_null(p->text);
+  assert_true(pread(file, p->text, (1 << 16) - 1, 0) >= 0);
+  close(file);
+  return status;
+}
+#define COMMAND(p, program, ...) command(p, program, (const char *const[]){__VA_ARGS__, NULL})
+
+static size_t times(const char *text, const char *part) {
+  size_t n = 0;
+  for (; (text = strstr(text, part)) != NULL; text++)
+    n++;
+  return n;
+}
+
+/* Characters of the longest line that stands in columns: sentences end in a stop. */
+static size_t widest_row(const char *text) {
+  size_t widest = 0, n = 0;
+  char last = 0;
+  for (; *text; last = *text++)
+    if (*text == '\n') {
+      widest = last != '.' && n > widest ? n : widest;
+      n = 0;
+    } else {
+      n += ((unsigned char)*text & 0xC0) != 0x80;
+    }
+  return widest;
+}
+
+/* Five strategies at one and two threads on two CPUs, one with a lock. */
+static void write_sweep(struct place *p) {
+  static const char *const names[] = {"malloc", "global-locked", "per-thread", "pooled-freelists",
+                                      "sync-pool"};
+  for (size_t i = 0; i < 5; i++) {
+    struct made m = {.strategy = names[i], .threads = 1, .ns = 12345, .work = 12000, .heap = 300};
+    m.hold = m.acquired = i == 1 ? 100 : 0;
+    add(p, m);
+    m.threads = 2;
+    m.ns = 7000;
+    add(p, m);
+  }
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"policy\": \"core\", \"cpus\": 2, \"cores\": 2}}");
+}
+
+static void the_tables_fit_a_page_and_scaling_follows_once(void **state) {
+  struct place *p = *state;
+  write_sweep(p);
+  assert_int_equal(COMMAND(p, contention_main, p->folder), EXIT_DONE);
+  holds(p->text, "C, 1 thread on 2 CPUs");
+  holds(p->text, "C, 2 threads on 2 CPUs");
+  assert_true(widest_row(p->text) <= 100);
+  /* Each strategy heads one column at each thread count, in one of two tables. */
+  assert_int_equal(times(p->text, "  per op "), 4);
+  assert_int_equal(times(p->text, " sync-pool\n"), 2);
+  assert_int_equal(times(p->text, "throughput, ops/s"), 1);
+  assert_int_equal(times(p->text, "no fit of the law"), 1);
+  holds(p->text, "  no fit of the law: 2 thread counts on 2 cores; the law needs 4\n");
+}
+
+static void one_thread_count_has_one_line_on_scaling(void **state) {
+  struct place *p = *state;
+  add(p, alone);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"cpus\": 1, \"cores\": 1}}");
+  assert_int_equal(COMMAND(p, contention_main, p->folder), EXIT_DONE);
+  holds(p->text, "C, 1 thread on 1 CPU:");
+  holds(p->text, "\n\nno word on scaling: every case was measured at one thread count");
+  assert_null(strstr(p->text, "law"));
+}
+
+static void commands_look_at_the_cells_that_were_asked_for(void **state) {
+  struct place *p = *state;
+  write_sweep(p);
+  assert_int_equal(COMMAND(p, contention_main, "--threads", "2", p->folder), EXIT_DONE);
+  holds(p->text, "2 threads on 2 CPUs");
+  assert_null(strstr(p->text, "1 thread on"));
+  assert_null(strstr(p->text, "throughput, ops/s"));
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "-case", "D"), EXIT_NOTHING);
+  assert_int_equal(COMMAND(p, why_main, p->folder, "malloc", "per-thread", "--threads", "1"),
+                   EXIT_DONE);
+  holds(p->text, "C, 1 thread: per-thread against malloc");
+  assert_int_equal(COMMAND(p, why_main, p->folder, "malloc", "per-thread", "--case", "D"),
+                   EXIT_NOTHING);
+}
+
+static void wrong_command_lines_say_what_is_right(void **state) {
+  struct place *p = *state;
+  write_sweep(p);
+  assert_int_equal(COMMAND(p, contention_main, "--threads", "2x", p->folder), EXIT_USAGE);
+  holds(p->text, "contention: --threads needs a number from 1 to 65536, not 2x");
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads", "-2"), EXIT_USAGE);
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads"), EXIT_USAGE);
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--case"), EXIT_USAGE);
+  holds(p->text, "poolbench contention RUN [--case PART] [--threads N]");
+  assert_int_equal(COMMAND(p, contention_main, p->folder, p->folder), EXIT_USAGE);
+  assert_int_equal(COMMAND(p, contention_main, NULL), EXIT_USAGE);
+  holds(p->text, "which run?");
+  assert_int_equal(COMMAND(p, why_main, p->folder, "malloc"), EXIT_USAGE);
+  holds(p->text, "two strategies are needed");
+  assert_int_equal(COMMAND(p, why_main, p->folder, "malloc", "pool"), EXIT_USAGE);
+  holds(p->text, "there are: malloc, global-locked");
+  assert_int_equal(COMMAND(p, why_main, "/nonexistent/run", "a", "b"), EXIT_INPUT);
+  assert_int_equal(COMMAND(p, why_main, "x", "--help"), EXIT_DONE);
+  holds(p->text, "usage: poolbench why RUN A B");
+}
+
 #define ON_A_RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -404,6 +545,10 @@ int main(void) {
       ON_A_RUN(a_large_remainder_decides_nothing),
       ON_A_RUN(sensitivity_is_what_comes_out),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
+      ON_A_RUN(the_tables_fit_a_page_and_scaling_follows_once),
+      ON_A_RUN(one_thread_count_has_one_line_on_scaling),
+      ON_A_RUN(commands_look_at_the_cells_that_were_asked_for),
+      ON_A_RUN(wrong_command_lines_say_what_is_right),
   };
   return cmocka_run_group_tests_name("contention", tests, NULL, NULL);
 }

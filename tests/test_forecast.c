@@ -507,7 +507,7 @@ static const char *show(struct folder *p, unsigned forecast) {
   FILE *out = NULL;
   load(p);
   capture(p, &out);
-  if (!scaling_print(&p->data, forecast, out, &e))
+  if (!scaling_print(&p->data, NULL, forecast, out, &e))
     fail_msg("%s", e.text);
   return capture(p, &out);
 }
@@ -532,7 +532,7 @@ static void holds_that_were_not_measured_are_said(void **state) {
   struct folder *p = *state;
   write_lock(p, false);
   const char *text = show(p, 32);
-  assert_holds(text, "no lock model for 1 curves: how long its lock is held was not measured");
+  assert_holds(text, "no lock model for 1 curve: how long its lock is held was not measured");
   assert_holds(text, "two points");
 }
 
@@ -541,7 +541,7 @@ static void refusals_and_orders_are_in_words(void **state) {
   write_laws(p, 32, 8);
   write_json(p, CORES(2), "");
   const char *text = show(p, 4);
-  assert_holds(text, "no fit of the law for 2 of 2 curves: 2 thread counts on 2 cores");
+  assert_holds(text, "  no fit of the law: 2 thread counts on 2 cores; the law needs 4\n");
   assert_holds(text, "not decided on this machine");
   assert_holds(text, "32*");
   assert_holds(text, "pool before malloc");
