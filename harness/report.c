@@ -422,6 +422,8 @@ static bool make(const struct report *r, const struct report_options *o, struct 
     print_list(r, "what memory stays", report_memory_findings);
     print_list(r, "where each decided difference comes from, in % of the base's ns/op", report_why);
     print_list(r, "what limits each strategy", report_verdicts);
+    if (!report_limits(r, false, stdout))
+      return error_set(e, EXIT_INPUT, "out of memory");
     print_list(r, "not decided", report_undecided);
     print_list(r, "to read it with care", report_caveats);
   }

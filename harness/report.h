@@ -3,8 +3,8 @@
  * review.md and plots/ into the run's folder and prints the summary; measures nothing.
  *
  * The parts share one struct: report.c owns it and the order, report_text.c the sentences,
- * report_contention.c the table of where time goes, report_memory.c that of what memory stays,
- * report_review.c review.md, report_plots.c the plots' data and pictures.
+ * report_contention.c the table of where time goes, report_scaling.c that of how far strategies
+ * scale, report_memory.c that of what memory stays, report_review.c review.md, report_plots.c the plots' data and pictures.
  */
 #ifndef POOLBENCH_REPORT_H
 #define POOLBENCH_REPORT_H
@@ -97,6 +97,13 @@ void report_memory_findings(const struct report *r, const char *tick, const char
  * line a table on what reproduces. false without memory.
  */
 bool report_preset(const struct report *r, const char *tables, size_t width, FILE *out);
+/*
+ * --- report_scaling.c: the limits of scaling and the ceiling in a small table, with its heading
+ * and a line on what it means; nothing where no case has several thread counts. false without
+ * memory.
+ */
+bool report_limits(const struct report *r, bool markdown, FILE *out);
+
 /* --- contention_text.c: what limits each strategy, one line a cell that has a one-thread twin. */
 void report_verdicts(const struct report *r, const char *tick, const char *bullet, FILE *out);
 

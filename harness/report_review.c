@@ -219,7 +219,8 @@ static bool write_review(const struct report *r, const struct tables *t, int lev
        (level >= WITHOUT_CONTENTION ||
         (section(r, "Where each decided difference comes from, in % of the base's ns/op",
                  report_why, out) &&
-         section(r, "What limits each strategy", report_verdicts, out))) &&
+         section(r, "What limits each strategy", report_verdicts, out) &&
+         report_limits(r, true, out))) &&
        section(r, "Not decided by this run", report_undecided, out) &&
        section(r, "To read it with care", report_caveats, out);
   how(r, out);

@@ -108,6 +108,16 @@ bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
  */
 bool scaling_show(const struct scaling *s, unsigned forecast, FILE *out, struct error *e);
 
+/* One thread count makes no curve: nothing is to be said of its growth. */
+bool scaling_is_curve(const struct scaling_curve *c);
+
+/*
+ * A curve's limits in a few words: "0.096 [-0.27, 1.1], N* 2.1", of a fitted law "sigma 0.031,
+ * kappa 0.0004, peak 49"; "" when it has neither law nor pair.
+ */
+#define SCALING_SHORT 200
+void scaling_short(const struct scaling_curve *c, char text[SCALING_SHORT]);
+
 /* Makes, keeps, shows and frees. */
 bool scaling_print(const struct rundata *data, const char *part, unsigned forecast, FILE *out,
                    struct error *e);

@@ -123,15 +123,14 @@ static bool table_print(struct table *t, const char *title, const char *note, FI
 
 /* --- Curves: throughput at each thread count. */
 
-/* One thread count makes no curve, and nothing is to be said of its growth. */
-static bool is_curve(const struct scaling_curve *c) {
+bool scaling_is_curve(const struct scaling_curve *c) {
   return c->point_count >= 2;
 }
 
 static size_t count_curves(const struct scaling *s) {
   size_t n = 0;
   for (size_t i = 0; i < s->count; i++)
-    n += is_curve(&s->curves[i]);
+    n += scaling_is_curve(&s->curves[i]);
   return n;
 }
 
@@ -152,7 +151,7 @@ static bool show_curves(const struct scaling *s, FILE *out) {
   table_start(&t, heads);
   for (size_t i = 0; i < s->count; i++) {
     const struct scaling_curve *c = &s->curves[i];
-    if (!is_curve(c))
+    if (!scaling_is_curve(c))
       continue;
     table_row(&t, s, c);
     for (size_t k = first; k < d->count_count; k++) {
@@ -209,7 +208,7 @@ static bool show_pairs(const struct scaling *s, FILE *out) {
 }
 
 static bool refused_for(const struct scaling_curve *c, const char *why) {
-  return is_curve(c) && !c->fitted && strcmp(c->why, why) == 0;
+  return scaling_is_curve(c) && !c->fitted && strcmp(c->why, why) == 0;
 }
 
 /* One line for the curves that were refused for the same reason as c; nothing if one stood before
@@ -232,7 +231,7 @@ static void show_refusal(const struct scaling *s, const struct scaling_curve *c,
 static bool show_refused(const struct scaling *s, FILE *out) {
   bool any = false;
   for (size_t i = 0; i < s->count; i++)
-    if (is_curve(&s->curves[i]) && !s->curves[i].fitted) {
+    if (scaling_is_curve(&s->curves[i]) && !s->curves[i].fitted) {
       show_refusal(s, &s->curves[i], out);
       any = true;
     }
@@ -431,6 +430,21 @@ static void show_unmeasured_locks(const struct scaling *s, FILE *out) {
     }
   if (why)
     fprintf(out, "  no lock model for %zu curve%s: %s\n\n", n, plural((double)n), why);
+}
+
+/* --- In short. */
+
+void scaling_short(const struct scaling_curve *c, char text[SCALING_SHORT]) {
+  char value[TEXT], peak[GRID_VALUE];
+  size_t used = 0;
+  *text = '\0';
+  if (c->fitted)
+    used = (size_t)snprintf(text, SCALING_SHORT, "sigma %.2g, kappa %.2g, peak %s", c->sigma.value,
+                            c->kappa.value, threads_text(c->peak.value, peak));
+  else if (c->has_pair)
+    used = (size_t)snprintf(text, SCALING_SHORT, "%s", value_text(&c->excess, 2, value));
+  if (c->has_pair && c->all.parts.has_lock)
+    snprintf(text + used, SCALING_SHORT - used, ", N* %s", threads_text(c->saturation.value, peak));
 }
 
 /* --- Forecasts. */

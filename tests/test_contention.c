@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/contention.h"
+#include "harness/report.h"
 #include "harness/why.h"
 
 #include <fcntl.h>
@@ -89,6 +90,7 @@ static void write_sample(struct place *p, const struct made *m, unsigned round) 
       {"remainder-ns/op", f * m->remainder},
       {"misses/op", m->misses},
       {"lockhold-ns/op", m->hold},
+      {"lockwait-ns/op", f * (m->spin + m->locked)},
       {"lockacq/op", m->acquired},
   };
   for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
@@ -522,6 +524,121 @@ static void wrong_command_lines_say_what_is_right(void **state) {
   holds(p->text, "usage: poolbench why RUN A B");
 }
 
+/* ---- the limits in a report ---- */
+
+static const char *limits(struct place *p, bool markdown) {
+  struct report r;
+  struct error e;
+  size_t size;
+  if (!report_load(&r, p->folder, &e))
+    fail_msg("%s", e.text);
+  free(p->text);
+  p->text = NULL;
+  FILE *memory = open_memstream(&p->text, &size);
+  assert_non_null(memory);
+  assert_true(report_limits(&r, markdown, memory));
+  fclose(memory);
+  report_free(&r);
+  return p->text;
+}
+
+static size_t lines(const char *text) {
+  return times(text, "\n");
+}
+
+/*
+ * malloc: 2 x 60 / 100 - 1 = 0.2, and the ceiling of the_ceiling_is_what_misses_and_waits_cost.
+ * The lock: 2 x 62.5 / 100 - 1 = 0.25, held for 20 of 100 ns: N* = (80 + 20) / 20.
+ */
+static void limits_are_a_row_a_strategy_and_a_ceiling(void **state) {
+  struct place *p = *state;
+  struct made m = {.strategy = "malloc", .threads = 1, .ns = 100, .work = 60, .heap = 40};
+  add(p, m);
+  m = (struct made){
+      .strategy = "malloc", .threads = 2, .ns = 60, .work = 50, .heap = 40, .spin = 10};
+  m.misses = 5;
+  add(p, m);
+  m = (struct made){.strategy = "locked", .threads = 1, .ns = 100, .work = 100, .acquired = 1};
+  m.hold = 20;
+  add(p, m);
+  m.threads = 2;
+  m.ns = 62.5;
+  m.spin = 5;
+  add(p, m);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"policy\": \"core\", \"cpus\": 2, \"cores\": 2}}");
+  const char *text = limits(p, false);
+  holds(text, "limits of scaling: sigma + 2 kappa [95 %] of one and two threads; N*: threads that "
+              "keep a lock busy\n");
+  holds(text, "\n  malloc");
+  holds(text, "  0.2 [0.2, 0.2]\n"); /* a round's noise is the same in all of its samples */
+  holds(text, "  0.25 [0.25, 0.25], N* 5.0\n");
+  holds(text, "30.0 %\n  ceiling: the share of malloc's CPU time");
+  assert_int_equal(lines(text), 7);
+  text = limits(p, true);
+  holds(text, "|  | C |\n| --- | ---: |\n| malloc | 0.2 [");
+  holds(text, "| ceiling | 30.0 % |\n");
+  /* Both go into what ./run.sh prints and into review.md. */
+  char shell[200];
+  snprintf(shell, sizeof shell, "cd '%s' && grep -v -e '-1\t' detail.txt >samples.txt", p->folder);
+  assert_int_equal(system(shell), 0);
+  assert_int_equal(COMMAND(p, report_main, "--no-plots", p->folder), EXIT_DONE);
+  holds(p->text, "\nlimits of scaling: ");
+  snprintf(shell, sizeof shell, "grep -q '^| ceiling | 30.0 %% |' '%s/review.md'", p->folder);
+  assert_int_equal(system(shell), 0);
+}
+
+/* X(n) = n / (100 (1 + 0.1 (n - 1))): sigma is 0.1. */
+static void limits_of_a_fitted_law_are_named(void **state) {
+  struct place *p = *state;
+  for (unsigned n = 1; n <= 8; n *= 2)
+    add(p, (struct made){.strategy = "malloc", .threads = n, .ns = (90 + 10 * n) / (double)n});
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"policy\": \"core\", \"cpus\": 8, \"cores\": 8}}");
+  const char *text = limits(p, false);
+  holds(text, "limits of scaling: the fitted law");
+  holds(text, "  sigma 0.1, kappa ");
+}
+
+static void limits_that_are_not_known_are_one_line(void **state) {
+  struct place *p = *state;
+  add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 60});
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"policy\": \"core\", \"cpus\": 2, \"cores\": 2}}");
+  assert_string_equal(limits(p, false), ""); /* one thread count, so no curve */
+  char path[100];
+  snprintf(path, sizeof path, "%s/detail.txt", p->folder);
+  p->detail = fopen(path, "w");
+  assert_non_null(p->detail);
+  fputs("BenchmarkC/strategy=malloc-2\t1\t60 ns/op\nBenchmarkC/strategy=malloc-4\t1\t60 ns/op\n",
+        p->detail);
+  assert_int_equal(fclose(p->detail), 0);
+  assert_string_equal(limits(p, false),
+                      "limits of scaling: not known; 1 thread count on 2 cores; the law needs 4, "
+                      "and one and two threads are not among them\n\n");
+}
+
+/* Eight cases with names of 30 characters: three columns fit beside the strategies, or two. */
+static void limits_of_many_cases_come_in_tables_that_fit_a_page(void **state) {
+  struct place *p = *state;
+  for (int i = 0; i < 8; i++)
+    for (int n = 1; n <= 2; n++)
+      for (int round = 1; round <= 6; round++)
+        fprintf(p->detail,
+                "# run beef round %d seq 1\n"
+                "BenchmarkACaseWithAVeryLongName/of/its%d/strategy=malloc-%d\t1\t%d ns/op\n",
+                round, i, n, 100 + round);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"policy\": \"core\", \"cpus\": 2, \"cores\": 2}}");
+  const char *text = limits(p, false);
+  assert_true(widest_row(text) <= 100);
+  for (int i = 0; i < 8; i++) {
+    char name[60];
+    snprintf(name, sizeof name, "ACaseWithAVeryLongName/of/its%d", i);
+    assert_int_equal(times(text, name), 1);
+  }
+}
+
 #define ON_A_RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -545,6 +662,10 @@ int main(void) {
       ON_A_RUN(a_large_remainder_decides_nothing),
       ON_A_RUN(sensitivity_is_what_comes_out),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
+      ON_A_RUN(limits_are_a_row_a_strategy_and_a_ceiling),
+      ON_A_RUN(limits_of_a_fitted_law_are_named),
+      ON_A_RUN(limits_that_are_not_known_are_one_line),
+      ON_A_RUN(limits_of_many_cases_come_in_tables_that_fit_a_page),
       ON_A_RUN(the_tables_fit_a_page_and_scaling_follows_once),
       ON_A_RUN(one_thread_count_has_one_line_on_scaling),
       ON_A_RUN(commands_look_at_the_cells_that_were_asked_for),
