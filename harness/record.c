@@ -341,6 +341,8 @@ json_t *record_write(const struct run *run) {
   bool ok = true;
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
     ok &= json_object_set_new(o, parts[i].key, parts[i].part) == 0;
+  if (run->forecasts)
+    ok &= json_object_set(o, "forecasts", run->forecasts) == 0;
   if (ok)
     return o;
   json_decref(o);
@@ -477,6 +479,8 @@ bool record_resume(const json_t *record, struct run *run, struct error *e) {
   run->times =
       (struct run_times){member_number(times, "wall_ns"), member_number(times, "samples_ns"),
                          member_number(times, "measured_ns"), member_number(times, "warmup_ns")};
+  /* A forecast stands as it was made; later samples do not change what was said. */
+  run->forecasts = json_incref(json_object_get(record, "forecasts"));
   return resume_texts(json_object_get(record, "missing"), sample_add_missing, &run->facts, e) &&
          resume_texts(json_object_get(record, "facts"), sample_add_note, &run->facts, e) &&
          resume_failures(json_object_get(record, "failed"), run, e);

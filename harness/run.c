@@ -277,6 +277,7 @@ static void free_run(struct run *run) {
   sample_free(&run->facts);
   json_decref(run->identity);
   json_decref(run->topology);
+  json_decref(run->forecasts);
   plan_free(&run->plan);
   allocators_free(&run->allocators);
   placement_free(&run->placement);

@@ -60,6 +60,7 @@ struct run {
   struct sample facts; /* missing units and notes, the first of each name */
   json_t *identity;    /* what must be the same for a resumed run */
   json_t *topology;    /* hwloc's summary */
+  json_t *forecasts;   /* of a resumed run, as poolbench scaling wrote them; NULL: none */
   char counters[1000]; /* what the workers are told to count */
   char id[24];
   time_t started, ended;
@@ -86,7 +87,8 @@ bool record_command(const json_t *record, int *argc, char ***argv, struct error 
 void record_free_command(int argc, char **argv);
 
 /*
- * Takes over from the record what a resumed run goes on with: ID, seed, start, times, failures.
+ * Takes over from the record what a resumed run goes on with: ID, seed, start, times, failures,
+ * forecasts.
  * Fails when the identity differs, saying in what.
  */
 bool record_resume(const json_t *record, struct run *run, struct error *e);

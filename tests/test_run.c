@@ -216,6 +216,31 @@ static void a_run_that_is_stopped_goes_on(void **state) {
   assert_int_equal(count("calls", "."), 13);
 }
 
+/* Forecasts are said before the answer is known: what is measured later leaves them alone. */
+static void a_resumed_run_keeps_its_forecasts(void **state) {
+  (void)state;
+  scratch_script("w.sh",
+                 WORKER "echo . >>\"$here/calls\"\n"
+                        "[ $(wc -l <\"$here/calls\") = 7 ] && { kill -INT $PPID; sleep 60; }\n"
+                        "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 3"), EXIT_INTERRUPTED);
+  json_t *r = record();
+  assert_null(json_object_get(r, "forecasts"));
+  json_t *made =
+      json_pack("[{s:s, s:i, s:f}]", "case", "Micro/pair/64B", "threads", 32, "low_ops_s", 1234.5);
+  assert_int_equal(json_object_set_new(r, "forecasts", made), 0);
+  assert_int_equal(json_dump_file(r, scratch_path("r/run.json"), 0), 0);
+  /* The run goes on to its end; a second time there is nothing to do. */
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+    json_t *after = record();
+    assert_string_equal(text_at(after, "status"), "complete");
+    assert_true(json_equal(json_object_get(after, "forecasts"), made));
+    json_decref(after);
+  }
+  json_decref(r);
+}
+
 static void order_follows_from_the_seed(void **state) {
   (void)state;
   scratch_script("w.sh", WORKER "echo $case $strategy >>\"$here/order\"; say 10");
@@ -346,6 +371,8 @@ static void wrong_usage_is_told_before_anything_happens(void **state) {
   assert_int_equal(poolbench("--cpus 2 --cpuset 0-100000"), EXIT_USAGE);
   assert_true(says("err.txt", "it may use"));
   assert_int_equal(poolbench("--cpus 2 --strategies nosuch"), EXIT_USAGE);
+  assert_int_equal(poolbench("--cpus 2 --inject global-locked=20001"), EXIT_USAGE);
+  assert_true(says("err.txt", "inject=20001: give 0..20000 ns"));
   assert_int_equal(poolbench("--resume nowhere"), EXIT_INPUT);
   assert_int_equal(poolbench("--resume out.txt"), EXIT_INPUT);
   assert_true(says("err.txt", "--resume out.txt: not a run's folder but a file"));
@@ -435,6 +462,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(progress_counts_what_is_not_tried_again),
       IN_SCRATCH(a_cell_that_does_not_finish_is_a_bound),
       IN_SCRATCH(a_run_that_is_stopped_goes_on),
+      IN_SCRATCH(a_resumed_run_keeps_its_forecasts),
       IN_SCRATCH(order_follows_from_the_seed),
       IN_SCRATCH(a_changed_build_is_not_mixed_in),
       IN_SCRATCH(a_full_disk_stops_the_run_and_keeps_it_readable),
