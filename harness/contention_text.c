@@ -183,16 +183,19 @@ static bool print_tables(struct view *v) {
   return ok;
 }
 
-static void print_sensitivity(const struct view *v, size_t column, unsigned cpus) {
+/* Nothing for a column without a planted delay. `where`: the case, in a list of several. */
+static void write_sensitivity(const struct rundata *d, size_t row, size_t column, unsigned threads,
+                              unsigned cpus, const char *bullet, const char *tick,
+                              const char *where, FILE *out) {
   struct sensitivity s;
-  unsigned m = v->threads < cpus ? v->threads : cpus;
-  if (!contention_sensitivity(&s, v->d, v->row, column, v->threads))
+  unsigned m = threads < cpus ? threads : cpus;
+  if (!contention_sensitivity(&s, d, row, column, threads))
     return;
-  printf("  %s: of %.0f ns more under its lock a share of %.2f comes out in ns/op",
-         v->d->columns.names[s.without], s.delay_ns, s.slope);
+  fprintf(out, "%s%s%s%s%s: of %.0f ns more under its lock a share of %.2f comes out in ns/op",
+          bullet, tick, d->columns.names[s.without], tick, where, s.delay_ns, s.slope);
   if (isfinite(s.lo) && isfinite(s.hi))
-    printf(" (%.2f to %.2f)", s.lo, s.hi);
-  printf("; 1 is a saturated lock, %.2f one that is not.\n", 1.0 / (m ? m : 1));
+    fprintf(out, " (%.2f to %.2f)", s.lo, s.hi);
+  fprintf(out, "; 1 is a saturated lock, %.2f one that is not.\n", 1.0 / (m ? m : 1));
 }
 
 static bool print_verdicts(const struct view *v, unsigned cpus) {
@@ -203,7 +206,7 @@ static bool print_verdicts(const struct view *v, unsigned cpus) {
     if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
       return false;
     printf("  %s: %s.\n", v->d->columns.names[i], c.text);
-    print_sensitivity(v, i, cpus);
+    write_sensitivity(v->d, v->row, i, v->threads, cpus, "  ", "", "", stdout);
   }
   double ceiling = contention_ceiling(v->d, v->row, v->threads);
   if (isfinite(ceiling))
@@ -274,22 +277,37 @@ static size_t alike(const struct report *r, size_t row, size_t at, const char *t
   return count;
 }
 
-/* A line a strategy and case; strategies of which the same is to be said share one. */
+static void write_verdict(const struct report *r, size_t row, size_t column, const char *tick,
+                          const char *bullet, FILE *out) {
+  const struct rundata *d = &r->data;
+  struct contention c;
+  size_t before;
+  if (!judged(r, row, column, &c))
+    return;
+  size_t count = alike(r, row, column, c.text, &before);
+  if (before > 0)
+    return;
+  fprintf(out, "%s%s%s%s", bullet, tick, d->columns.names[column], tick);
+  if (count > 1)
+    fprintf(out, " and %zu more", count - 1);
+  fprintf(out, " %s: %s.\n", d->rows.names[row], c.text);
+}
+
+/*
+ * A line a strategy and case; strategies of which the same is to be said share one. Planted delays
+ * have one more.
+ */
 void report_verdicts(const struct report *r, const char *tick, const char *bullet, FILE *out) {
   const struct rundata *d = &r->data;
+  char where[300];
   for (size_t row = 0; row < d->rows.count; row++)
     for (size_t column = 0; column < d->columns.count; column++) {
-      struct contention c;
-      size_t before;
-      if (!judged(r, row, column, &c))
-        continue;
-      size_t count = alike(r, row, column, c.text, &before);
-      if (before > 0)
-        continue;
-      fprintf(out, "%s%s%s%s", bullet, tick, d->columns.names[column], tick);
-      if (count > 1)
-        fprintf(out, " and %zu more", count - 1);
-      fprintf(out, " %s: %s.\n", d->rows.names[row], c.text);
+      const struct rundata_cell *c = rundata_headline(d, row, column);
+      write_verdict(r, row, column, tick, bullet, out);
+      snprintf(where, sizeof where, " %s", d->rows.names[row]);
+      if (c && c->threads > 1)
+        write_sensitivity(d, row, column, c->threads, (unsigned)r->facts.cpus, bullet, tick, where,
+                          out);
     }
 }
 

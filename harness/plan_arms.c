@@ -86,9 +86,15 @@ static bool add_arm(struct plan *p, struct plan_arm *arm, struct error *e) {
   return true;
 }
 
-static bool add_arm_text(struct plan *p, const char *text, enum discipline d, struct error *e) {
+/* option: what the text came with, for messages. */
+static bool add_arm_of(struct plan *p, const char *option, const char *text, enum discipline d,
+                       struct error *e) {
   struct plan_arm arm;
-  return parse_arm("--strategies", text, d, &arm, e) && add_arm(p, &arm, e);
+  return parse_arm(option, text, d, &arm, e) && add_arm(p, &arm, e);
+}
+
+static bool add_arm_text(struct plan *p, const char *text, enum discipline d, struct error *e) {
+  return add_arm_of(p, "--strategies", text, d, e);
 }
 
 static bool add_listed(struct plan *p, const char *list, enum discipline d, struct error *e) {
@@ -103,6 +109,56 @@ static bool add_listed(struct plan *p, const char *list, enum discipline d, stru
   return ok;
 }
 
+/* --- Delays planted under a lock. */
+
+/* What a strategy with a lock calls the delay; it knows itself how long one may be. */
+#define INJECT "inject"
+
+static bool can_inject(const struct strategy *s) {
+  for (const struct strategy_option *o = s->options; o && o->key; o++)
+    if (strcmp(o->key, INJECT) == 0)
+      return true;
+  return false;
+}
+
+static bool refuse_lockless(const char *text, const struct strategy *s, struct error *e) {
+  char names[300] = "";
+  for (size_t i = 0, used = 0; strategies[i] && used < sizeof names; i++)
+    if (can_inject(strategies[i]))
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                               strategies[i]->name);
+  return error_set(e, EXIT_USAGE, "--inject %s: %s has no lock to plant a delay under; there %s %s",
+                   text, s->name, *names ? "are" : "is", *names ? names : "none");
+}
+
+/* The strategy itself, which the planted arms are compared with. */
+static bool add_uninjected(struct plan *p, const char *text, const char *name, enum discipline d,
+                           struct error *e) {
+  struct plan_arm arm;
+  if (!parse_arm("--inject", name, d, &arm, e))
+    return false;
+  if (can_inject(arm.strategy))
+    return add_arm(p, &arm, e);
+  plan_free_arm(&arm);
+  return refuse_lockless(text, arm.strategy, e);
+}
+
+/* name is NAME[:key=value...][+discipline]; the delay goes before the discipline. */
+static bool add_delay(struct plan *p, const char *text, const char *name, const char *delay,
+                      enum discipline d, struct error *e) {
+  char spec[2 * STRATEGY_SPEC_MAX], *end;
+  int plain = (int)strcspn(name, "+");
+  if (*delay < '0' || *delay > '9' || strtoull(delay, &end, 10) == 0 || *end)
+    return error_set(e, EXIT_USAGE,
+                     "--inject %s: \"%s\" is no delay; whole ns above 0, as in "
+                     "--inject global-locked=200,1000",
+                     text, delay);
+  if (snprintf(spec, sizeof spec, "%.*s:" INJECT "=%s%s", plain, name, delay, name + plain) >=
+      (int)sizeof spec)
+    return error_set(e, EXIT_USAGE, "--inject %s: too long", text);
+  return add_arm_of(p, "--inject", spec, d, e);
+}
+
 /* "global-locked=200,1000": that strategy, and twice more with a delay planted under its lock. */
 static bool add_injected(struct plan *p, const char *text, enum discipline d, struct error *e) {
   const char *equals = strrchr(text, '=');
@@ -113,13 +169,9 @@ static bool add_injected(struct plan *p, const char *text, enum discipline d, st
                      text);
   char *name = strndup(text, (size_t)(equals - text)), *list = strdup(equals + 1), *rest = list;
   bool ok = (name && list) || plan_out_of_memory(e);
-  ok = ok && add_arm_text(p, name, d, e);
-  for (char *item; ok && (item = strsep(&rest, ",")) != NULL;) {
-    char spec[2 * STRATEGY_SPEC_MAX];
-    snprintf(spec, sizeof spec, "%.*s:inject=%.*s", STRATEGY_SPEC_MAX, name, STRATEGY_SPEC_MAX / 2,
-             item);
-    ok = add_arm_text(p, spec, d, e);
-  }
+  ok = ok && add_uninjected(p, text, name, d, e);
+  for (char *delay; ok && (delay = strsep(&rest, ",")) != NULL;)
+    ok = add_delay(p, text, name, delay, d, e);
   free(name);
   free(list);
   return ok;

@@ -12,6 +12,7 @@
 #include "harness/contention.h"
 #include "harness/report.h"
 #include "harness/why.h"
+#include "tests/lock_simulation.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -33,7 +34,7 @@ struct made {
   double misses, foreign, hold, remainder, acquired;
 };
 
-struct place {
+struct folder {
   char folder[64];
   FILE *detail;
   unsigned seq;
@@ -42,7 +43,7 @@ struct place {
 };
 
 static int set_up(void **state) {
-  struct place *p = calloc(1, sizeof *p);
+  struct folder *p = calloc(1, sizeof *p);
   char path[100];
   snprintf(p->folder, sizeof p->folder, "/tmp/poolbench-contention.XXXXXX");
   if (!mkdtemp(p->folder))
@@ -54,7 +55,7 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   char command[100];
   rundata_free(&p->d);
   snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
@@ -64,7 +65,7 @@ static int tear_down(void **state) {
   return status;
 }
 
-static void write_sample(struct place *p, const struct made *m, unsigned round) {
+static void write_sample(struct folder *p, const struct made *m, unsigned round) {
   double f = noise[round], queue = m->threads * m->ns - m->work - m->heap - m->spin - m->locked -
                                    m->sleep - m->scan - m->remainder;
   p->seq++;
@@ -98,12 +99,12 @@ static void write_sample(struct place *p, const struct made *m, unsigned round) 
   fputc('\n', p->detail);
 }
 
-static void add(struct place *p, struct made m) {
+static void add(struct folder *p, struct made m) {
   for (unsigned round = 0; round < ROUNDS; round++)
     write_sample(p, &m, round);
 }
 
-static void load(struct place *p) {
+static void load(struct folder *p) {
   struct error e;
   assert_int_equal(fclose(p->detail), 0);
   if (!rundata_load(&p->d, p->folder, &e))
@@ -124,7 +125,7 @@ static void holds(const char *text, const char *part) {
 
 /* The middle half of eight by ns/op has the noise 0.995, 1, 1.005 and 1.01: mean 1.0025. */
 static void the_center_adds_up(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   struct budget_set set;
   struct budget_sample c;
   add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 100, .work = 120, .heap = 40});
@@ -144,7 +145,7 @@ static void the_center_adds_up(void **state) {
 }
 
 static void by_cpu_the_rest_is_idle(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   struct budget_set set;
   add(p, (struct made){.strategy = "malloc", .threads = 4, .ns = 100, .work = 120, .heap = 40});
   load(p);
@@ -165,7 +166,7 @@ static void by_cpu_the_rest_is_idle(void **state) {
  * are 24 and 6 per cent of malloc's ns/op times the round's noise, centred 1.0025.
  */
 static void a_difference_is_the_sum_of_its_states(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   struct why w;
   struct error e;
   add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 100, .work = 120, .heap = 60});
@@ -191,7 +192,7 @@ static void a_difference_is_the_sum_of_its_states(void **state) {
 }
 
 static void what_has_no_states_says_so(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   struct why w;
   struct error e;
   fputs("BenchmarkC/strategy=malloc-2\t1\t100 ns/op\nBenchmarkC/strategy=pool-2\t1\t90 ns/op\n",
@@ -205,7 +206,7 @@ static void what_has_no_states_says_so(void **state) {
 
 /* Rounds that only one side has are left out; with none in common both stand for themselves. */
 static void rounds_are_paired(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   struct why w;
   struct error e;
   struct made m = {.strategy = "malloc", .threads = 2, .ns = 100, .work = 120};
@@ -228,7 +229,7 @@ static void rounds_are_paired(void **state) {
 
 /* ---- verdicts, on two CPUs ---- */
 
-static struct contention judge(struct place *p, size_t column, unsigned threads) {
+static struct contention judge(struct folder *p, size_t column, unsigned threads) {
   struct contention c;
   assert_true(contention_judge(&c, &p->d, 0, column, threads, 2));
   return c;
@@ -237,7 +238,7 @@ static struct contention judge(struct place *p, size_t column, unsigned threads)
 /* One thread: 100 ns, 60 of work and 40 in the allocator. */
 static const struct made alone = {.strategy = "s", .threads = 1, .ns = 100, .work = 60, .heap = 40};
 
-static struct contention verdict(struct place *p, struct made m) {
+static struct contention verdict(struct folder *p, struct made m) {
   m.strategy = "s";
   add(p, alone);
   add(p, m);
@@ -302,7 +303,7 @@ static void searching_is_named(void **state) {
 
 /* 90 more of work; where nothing is shared it is 30, a third. */
 static void slower_execution_is_split_by_the_private_arm(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   add(p, alone);
   add(p, (struct made){.strategy = "s", .threads = 2, .ns = 95, .work = 150, .heap = 40});
   add(p, (struct made){.strategy = "per-thread", .threads = 1, .ns = 60, .work = 60});
@@ -318,7 +319,7 @@ static void slower_execution_is_split_by_the_private_arm(void **state) {
 
 /* At 2 threads 52 ns, at 8 another 100. */
 static void oversubscription_is_named(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   add(p, alone);
   add(p, (struct made){.strategy = "s", .threads = 2, .ns = 52, .work = 62, .heap = 42});
   add(p,
@@ -332,7 +333,7 @@ static void oversubscription_is_named(void **state) {
 }
 
 static void what_was_not_measured_is_not_decided(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   add(p, (struct made){.strategy = "s", .threads = 2, .ns = 52, .work = 62, .heap = 42});
   load(p);
   struct contention c = judge(p, 0, 2);
@@ -358,7 +359,7 @@ static void a_large_remainder_decides_nothing(void **state) {
 /* Half of ten allocations are misses, so half of the allocator's 40 of 100 ns, and 10 of waiting.
  */
 static void the_ceiling_is_what_misses_and_waits_cost(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   add(p, (struct made){.strategy = "malloc",
                        .threads = 2,
                        .ns = 60,
@@ -373,7 +374,7 @@ static void the_ceiling_is_what_misses_and_waits_cost(void **state) {
 
 /* 2 holds an op, 50 ns more each: 100 planted, of which 75 come out. */
 static void sensitivity_is_what_comes_out(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   struct sensitivity s;
   add(p, (struct made){.strategy = "l", .threads = 2, .ns = 100, .work = 120, .acquired = 2});
   add(p, (struct made){
@@ -389,7 +390,7 @@ static void sensitivity_is_what_comes_out(void **state) {
 
 /* ---- the commands ---- */
 
-static void write_json(const struct place *p, const char *text) {
+static void write_json(const struct folder *p, const char *text) {
   char path[100];
   snprintf(path, sizeof path, "%s/run.json", p->folder);
   FILE *f = fopen(path, "w");
@@ -399,7 +400,7 @@ static void write_json(const struct place *p, const char *text) {
 }
 
 /* Runs a command with what it prints, on both streams, in p->text. Returns its status. */
-static int command(struct place *p, int (*program)(int, char **), const char *const *arguments) {
+static int command(struct folder *p, int (*program)(int, char **), const char *const *arguments) {
   char *argv[12] = {"command"}, path[100];
   int argc = 1, out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
   snprintf(path, sizeof path, "%s/printed", p->folder);
@@ -447,7 +448,7 @@ static size_t widest_row(const char *text) {
 }
 
 /* Five strategies at one and two threads on two CPUs, one with a lock. */
-static void write_sweep(struct place *p) {
+static void write_sweep(struct folder *p) {
   static const char *const names[] = {"malloc", "global-locked", "per-thread", "pooled-freelists",
                                       "sync-pool"};
   for (size_t i = 0; i < 5; i++) {
@@ -463,7 +464,7 @@ static void write_sweep(struct place *p) {
 }
 
 static void the_tables_fit_a_page_and_scaling_follows_once(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   write_sweep(p);
   assert_int_equal(COMMAND(p, contention_main, p->folder), EXIT_DONE);
   holds(p->text, "C, 1 thread on 2 CPUs");
@@ -478,7 +479,7 @@ static void the_tables_fit_a_page_and_scaling_follows_once(void **state) {
 }
 
 static void one_thread_count_has_one_line_on_scaling(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   add(p, alone);
   assert_int_equal(fclose(p->detail), 0);
   write_json(p, "{\"binding\": {\"cpus\": 1, \"cores\": 1}}");
@@ -489,7 +490,7 @@ static void one_thread_count_has_one_line_on_scaling(void **state) {
 }
 
 static void commands_look_at_the_cells_that_were_asked_for(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   write_sweep(p);
   assert_int_equal(COMMAND(p, contention_main, "--threads", "2", p->folder), EXIT_DONE);
   holds(p->text, "2 threads on 2 CPUs");
@@ -504,7 +505,7 @@ static void commands_look_at_the_cells_that_were_asked_for(void **state) {
 }
 
 static void wrong_command_lines_say_what_is_right(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   write_sweep(p);
   assert_int_equal(COMMAND(p, contention_main, "--threads", "2x", p->folder), EXIT_USAGE);
   holds(p->text, "contention: --threads needs a number from 1 to 65536, not 2x");
@@ -524,9 +525,68 @@ static void wrong_command_lines_say_what_is_right(void **state) {
   holds(p->text, "usage: poolbench why RUN A B");
 }
 
+/* ---- planted delays, against a simulated lock ---- */
+
+/* ns/op of two threads that take a lock twice an op, a CPU each. */
+static double simulated(enum shape shape, double think, double hold) {
+  struct world w = {2, {hold, think, 0}, shape, shape, shape, LOCK_IN_ORDER};
+  return 2 / simulate(w, 300000).rate;
+}
+
+/*
+ * Holds of 100 ns, and 100 more planted. What must come out is what the simulation shows; that it
+ * is 1 for a lock that is always taken and 1/2 for one that never is needs no simulation.
+ */
+static void planted_delays_come_out_as_in_a_simulated_queue(void **state) {
+  struct folder *p = *state;
+  static const struct {
+    const char *name, *planted;
+    enum shape shape;
+    double think, least, most;
+  } locks[] = {{"busy", "busy:inject=100", FIXED, 1, 0.99, 1.01},
+               {"idle", "idle:inject=100", FIXED, 20000, 0.495, 0.505},
+               {"both", "both:inject=100", EXPONENTIAL, 200, 0.6, 0.95}};
+  double truth[3];
+  for (size_t i = 0; i < 3; i++) {
+    struct made m = {.strategy = locks[i].name, .threads = 2, .acquired = 2};
+    double without = m.ns = simulated(locks[i].shape, locks[i].think, 100);
+    add(p, m);
+    m.strategy = locks[i].planted;
+    m.ns = simulated(locks[i].shape, locks[i].think, 200);
+    add(p, m);
+    truth[i] = (m.ns - without) / (2 * 100);
+  }
+  load(p);
+  for (size_t i = 0; i < 3; i++) {
+    struct sensitivity s;
+    assert_true(contention_sensitivity(&s, &p->d, 0, 2 * i + 1, 2));
+    assert_int_equal(s.without, 2 * i);
+    near(s.slope, truth[i] * 1.0025);
+    if (s.slope < locks[i].least || s.slope > locks[i].most)
+      fail_msg("%s: %g is not in %g .. %g", locks[i].name, s.slope, locks[i].least, locks[i].most);
+    assert_true(s.lo <= s.slope && s.slope <= s.hi);
+  }
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_int_equal(COMMAND(p, contention_main, p->folder), EXIT_DONE);
+  holds(p->text, "  busy: of 100 ns more under its lock a share of 1.00 comes out in ns/op (");
+  holds(p->text, "; 1 is a saturated lock, 0.50 one that is not.\n");
+  holds(p->text, "  idle: of 100 ns more under its lock a share of 0.50 comes out in ns/op (");
+  struct report r;
+  struct error e;
+  size_t size;
+  assert_true(report_load(&r, p->folder, &e));
+  free(p->text);
+  FILE *memory = open_memstream(&p->text, &size);
+  assert_non_null(memory);
+  report_verdicts(&r, "`", "- ", memory);
+  fclose(memory);
+  report_free(&r);
+  holds(p->text, "- `busy` C: of 100 ns more under its lock a share of 1.00 comes out in ns/op (");
+}
+
 /* ---- the limits in a report ---- */
 
-static const char *limits(struct place *p, bool markdown) {
+static const char *limits(struct folder *p, bool markdown) {
   struct report r;
   struct error e;
   size_t size;
@@ -551,7 +611,7 @@ static size_t lines(const char *text) {
  * The lock: 2 x 62.5 / 100 - 1 = 0.25, held for 20 of 100 ns: N* = (80 + 20) / 20.
  */
 static void limits_are_a_row_a_strategy_and_a_ceiling(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   struct made m = {.strategy = "malloc", .threads = 1, .ns = 100, .work = 60, .heap = 40};
   add(p, m);
   m = (struct made){
@@ -590,7 +650,7 @@ static void limits_are_a_row_a_strategy_and_a_ceiling(void **state) {
 
 /* X(n) = n / (100 (1 + 0.1 (n - 1))): sigma is 0.1. */
 static void limits_of_a_fitted_law_are_named(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   for (unsigned n = 1; n <= 8; n *= 2)
     add(p, (struct made){.strategy = "malloc", .threads = n, .ns = (90 + 10 * n) / (double)n});
   assert_int_equal(fclose(p->detail), 0);
@@ -601,7 +661,7 @@ static void limits_of_a_fitted_law_are_named(void **state) {
 }
 
 static void limits_that_are_not_known_are_one_line(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 60});
   assert_int_equal(fclose(p->detail), 0);
   write_json(p, "{\"binding\": {\"policy\": \"core\", \"cpus\": 2, \"cores\": 2}}");
@@ -620,7 +680,7 @@ static void limits_that_are_not_known_are_one_line(void **state) {
 
 /* Eight cases with names of 30 characters: three columns fit beside the strategies, or two. */
 static void limits_of_many_cases_come_in_tables_that_fit_a_page(void **state) {
-  struct place *p = *state;
+  struct folder *p = *state;
   for (int i = 0; i < 8; i++)
     for (int n = 1; n <= 2; n++)
       for (int round = 1; round <= 6; round++)
@@ -662,6 +722,7 @@ int main(void) {
       ON_A_RUN(a_large_remainder_decides_nothing),
       ON_A_RUN(sensitivity_is_what_comes_out),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
+      ON_A_RUN(planted_delays_come_out_as_in_a_simulated_queue),
       ON_A_RUN(limits_are_a_row_a_strategy_and_a_ceiling),
       ON_A_RUN(limits_of_a_fitted_law_are_named),
       ON_A_RUN(limits_that_are_not_known_are_one_line),

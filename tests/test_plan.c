@@ -23,6 +23,9 @@ static struct pool *open_any(const struct kind *kinds, size_t count, const struc
     if (strcmp(c->options[i], "lock=bad") == 0) {
       snprintf(c->why, c->why_size, "lock=bad: there are pthread and ticket");
       return NULL;
+    } else if (strcmp(c->options[i], "inject=20001") == 0) {
+      snprintf(c->why, c->why_size, "inject=20001: give 0..20000 ns");
+      return NULL;
     }
   return (struct pool *)1;
 }
@@ -31,7 +34,11 @@ static void close_any(struct pool *pool) {
 }
 
 static const struct strategy_option lock_option[] = {
-    {"lock", "pthread", "pthread|ticket", "which lock"}, {NULL, NULL, NULL, NULL}};
+    {"lock", "pthread", "pthread|ticket", "which lock"},
+    {"inject", "0", "0..20000 ns", "longer holds"},
+    {NULL, NULL, NULL, NULL}};
+static const struct strategy_option cap_option[] = {{"cap", "9", "1..9", "how many"},
+                                                    {NULL, NULL, NULL, NULL}};
 
 #define STRATEGY(id, text, bits, opts) \
   static const struct strategy id = {  \
@@ -41,7 +48,7 @@ STRATEGY(s_locked, "global-locked", STRATEGY_ONE_LOCK, lock_option);
 STRATEGY(s_malloc, "malloc", STRATEGY_NEVER_HITS, NULL);
 STRATEGY(s_null, "null", STRATEGY_ONE_OBJECT, NULL);
 STRATEGY(s_owned, "owned", STRATEGY_NEEDS_OWNER, NULL);
-STRATEGY(s_thread, "per-thread", 0, NULL);
+STRATEGY(s_thread, "per-thread", 0, cap_option);
 STRATEGY(s_freelists, "pooled-freelists", 0, NULL);
 /* Goes by the name sync-pool in the presets' tests alone: the others count four by default. */
 static struct strategy s_preset = {.name = "for-presets", .open = open_any, .close = close_any};
@@ -554,6 +561,71 @@ static void unknown_words_name_the_nearest(void **state) {
   refuses("--cpus 1 --cases Micro/handoff", EXIT_USAGE, "needs at least 2 threads", NULL);
 }
 
+/* --- delays planted under a lock --------------------------------------------------------- */
+
+static void assert_arms(const struct plan *p, const char *labels) {
+  char text[400] = "";
+  for (size_t i = 0; i < p->arm_count; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%s%s%s", i ? " " : "", p->arms[i].label,
+             p->arms[i].discipline == DISCIPLINE_LEAKY ? "+leaky" : "");
+  }
+  assert_string_equal(text, labels);
+}
+
+static void planted_delays_are_arms_beside_their_strategy(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *arms;
+  } cases[] = {
+      {"--strategies malloc --inject global-locked=500",
+       "malloc global-locked global-locked:inject=500"},
+      {"--strategies malloc,global-locked --inject global-locked=1,20000",
+       "malloc global-locked global-locked:inject=1 global-locked:inject=20000"},
+      /* The same delay twice is one arm. */
+      {"--strategies malloc --inject global-locked=100,100",
+       "malloc global-locked global-locked:inject=100"},
+      /* Options and a discipline go with both. */
+      {"--strategies malloc --inject global-locked:lock=ticket=7",
+       "malloc global-locked:lock=ticket global-locked:lock=ticket:inject=7"},
+      {"--strategies malloc --inject global-locked+leaky=7",
+       "malloc global-locked+leaky global-locked:inject=7+leaky"},
+      /* Without a list the default strategies stay. */
+      {"--inject global-locked=5",
+       "malloc global-locked per-thread pooled-freelists global-locked:inject=5"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct fixture f;
+    plan(&f, cases[i].line, 2);
+    assert_arms(&f.plan, cases[i].arms);
+    done(&f);
+  }
+  struct fixture f;
+  plan(&f, "--cpus 1,2 --strategies malloc --inject global-locked=500", 2);
+  cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=global-locked:inject=500-1");
+  cell(&f.plan, "BenchmarkCompare/Pod/structured/strategy=global-locked:inject=500-2");
+  done(&f);
+}
+
+static void wrong_delays_say_what_would_be_right(void **state) {
+  (void)state;
+  refuses("--inject globl-locked=5", EXIT_USAGE, "--inject: ", "global-locked", NULL);
+  refuses("--inject malloc=5", EXIT_USAGE, "--inject malloc=5: malloc has no lock",
+          "there are global-locked", NULL);
+  refuses("--inject per-thread:cap=3=5", EXIT_USAGE, "per-thread has no lock", NULL);
+  refuses("--inject global-locked=0", EXIT_USAGE, "\"0\" is no delay; whole ns above 0", NULL);
+  refuses("--inject global-locked=00", EXIT_USAGE, "\"00\" is no delay", NULL);
+  refuses("--inject global-locked=-5", EXIT_USAGE, "\"-5\" is no delay", NULL);
+  refuses("--inject global-locked=5,x", EXIT_USAGE, "\"x\" is no delay", NULL);
+  refuses("--inject global-locked=1e3", EXIT_USAGE, "\"1e3\" is no delay", NULL);
+  refuses("--inject global-locked=5,,6", EXIT_USAGE, "\"\" is no delay", NULL);
+  refuses("--inject global-locked=20001", EXIT_USAGE, "--inject: global-locked:inject=20001",
+          "0..20000 ns", NULL);
+  refuses("--inject global-locked", EXIT_USAGE, "as in --inject global-locked=500", NULL);
+  refuses("--inject =5", EXIT_USAGE, "as in --inject global-locked=500", NULL);
+  refuses("--inject global-locked+leeky=5", EXIT_USAGE, "unknown discipline \"leeky\"", NULL);
+}
+
 /* --- time -------------------------------------------------------------------------------- */
 
 /* 32 threads on 2 CPUs: 16 a CPU, 3.75 ms each, are 60 ms; four of them 240. */
@@ -928,6 +1000,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_quick_preset_keeps_its_rows, with_sync_pool,
                                       without_sync_pool),
       cmocka_unit_test(unknown_words_name_the_nearest),
+      cmocka_unit_test(planted_delays_are_arms_beside_their_strategy),
+      cmocka_unit_test(wrong_delays_say_what_would_be_right),
       cmocka_unit_test(windows_hold_four_rotations),
       cmocka_unit_test(limits_leave_room_for_a_busy_host),
       cmocka_unit_test(a_default_run_fits_five_minutes),
