@@ -4,6 +4,7 @@
  */
 #include "harness/report.h"
 #include "comparer/poolcmp.h"
+#include "harness/plural.h"
 #include "harness/published.h"
 #include "harness/why.h"
 #include "harness/wrap.h"
@@ -303,9 +304,9 @@ static bool print_contention(const struct report *r, struct error *e) {
     return true;
   bool ok = report_contention(r, false, &g);
   if (ok) {
-    printf("where the time goes at %u threads, per op (medians; CPU, blocked and run queue are "
+    printf("where the time goes at %u thread%s, per op (medians; CPU, blocked and run queue are "
            "sums over the threads)\n",
-           r->data.headline);
+           r->data.headline, plural(r->data.headline));
     grid_print(&g, "  ", stdout);
     putchar('\n');
   }
@@ -319,8 +320,8 @@ static bool print_latency(const struct report *r, struct error *e) {
     return true;
   bool ok = report_latency(r, false, &g);
   if (ok) {
-    printf("how long single ops take at %u threads (medians of each sample's percentiles)%s\n",
-           r->data.headline, report_latency_remark(r));
+    printf("how long single ops take at %u thread%s (" REPORT_LATENCY_WHAT ")%s\n",
+           r->data.headline, plural(r->data.headline), report_latency_remark(r));
     grid_print(&g, "  ", stdout);
     putchar('\n');
   }
@@ -367,11 +368,11 @@ static void print_files(const struct report *r, bool plots) {
   printf("files in %s\n"
          "  comparison.txt   the tables above\n"
          "%s%s"
-         "  samples.txt      %u threads, for poolcmp or benchstat; sweep.txt: the other counts\n"
+         "  samples.txt      %u thread%s, for poolcmp or benchstat; sweep.txt: the other counts\n"
          "  detail.txt       every unit; run.json: plan, machine, failures\n",
          folder, r->facts.preset ? "  published.txt    the same beside the published tables\n" : "",
          report_has_memory(r) ? "  memory.txt       what memory stays, by phase\n" : "",
-         r->data.headline);
+         r->data.headline, plural(r->data.headline));
   if (plots)
     puts("  plots/           pictures as SVG and PNG, where gnuplot is there, and their data");
   char path[2 * PATH_MAX] = "";

@@ -4,7 +4,8 @@
  *
  * The parts share one struct: report.c owns it and the order, report_text.c the sentences,
  * report_contention.c the table of where time goes, report_scaling.c that of how far strategies
- * scale, report_memory.c that of what memory stays, report_review.c review.md, report_plots.c the plots' data and pictures.
+ * scale, report_memory.c that of what memory stays, report_review.c review.md, report_plots.c the
+ * plots' data and pictures.
  */
 #ifndef POOLBENCH_REPORT_H
 #define POOLBENCH_REPORT_H
@@ -65,6 +66,13 @@ bool report_latency(const struct report *r, bool markdown, struct grid *g);
   "by the allocator beyond live bytes then; RSS, at most"
 bool report_has_footprint(const struct report *r);
 bool report_footprint(const struct report *r, bool markdown, struct grid *g);
+
+/* How the table came about, for its heading. */
+#define REPORT_LATENCY_WHAT \
+  "medians of each sample's percentiles, where every sample has them; longest: of all samples"
+
+/* Does every sample of the cell that timed ops have this percentile? */
+bool report_has_percentile(const struct rundata *d, const struct rundata_cell *c, const char *unit);
 
 /* What to know of percentiles, "" or with a blank before it: whose time slices the tail is made of.
  */

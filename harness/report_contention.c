@@ -1,7 +1,7 @@
 /*
  * The figures of a report at the headline thread count: what each strategy costs and waits for,
- * per op, how long single ops took, and what memory was held. Medians over the samples; shows what
- * was measured and leaves out the columns that this run has no value for.
+ * per op, how long single ops took, and what memory was held. Medians over the samples, but for the
+ * longest op; shows what was measured and leaves out the columns that this run has no value for.
  */
 #include "harness/report.h"
 
@@ -12,35 +12,40 @@ struct figure {
   const char *head;
   enum grid_kind kind;
   bool hide_zero; /* leave the column out when it is 0 everywhere */
+  enum { OF_MEDIAN, OF_EVERY, OF_MOST } of;
 };
 
 static const struct figure contention_figures[] = {
-    {"cpu-ns/op", NULL, "CPU", GRID_NS, false},
-    {"blocked-ns/op", NULL, "blocked", GRID_NS, false},
-    {"runqueue-ns/op", NULL, "run queue", GRID_NS, false},
-    {"lockacq/op", NULL, "locks", GRID_COUNT, true},
-    {"contended/op", "lockacq/op", "contended", GRID_PERCENT, true},
-    {"lockwait-ns/op", NULL, "lock wait", GRID_NS, true},
-    {"cas-retries/op", NULL, "CAS retries", GRID_COUNT, true},
-    {"scans/op", NULL, "scans", GRID_COUNT, true},
-    {"misses/op", NULL, "misses", GRID_COUNT, false},
+    {"cpu-ns/op", NULL, "CPU", GRID_NS, false, OF_MEDIAN},
+    {"blocked-ns/op", NULL, "blocked", GRID_NS, false, OF_MEDIAN},
+    {"runqueue-ns/op", NULL, "run queue", GRID_NS, false, OF_MEDIAN},
+    {"lockacq/op", NULL, "locks", GRID_COUNT, true, OF_MEDIAN},
+    {"contended/op", "lockacq/op", "contended", GRID_PERCENT, true, OF_MEDIAN},
+    {"lockwait-ns/op", NULL, "lock wait", GRID_NS, true, OF_MEDIAN},
+    {"cas-retries/op", NULL, "CAS retries", GRID_COUNT, true, OF_MEDIAN},
+    {"scans/op", NULL, "scans", GRID_COUNT, true, OF_MEDIAN},
+    {"misses/op", NULL, "misses", GRID_COUNT, false, OF_MEDIAN},
 };
 
+/*
+ * The medians of percentiles rise with the share when all of them are of the same samples, and none
+ * is above the longest op of all: so a percentile that a sample was too short for is left out.
+ */
 static const struct figure latency_figures[] = {
-    {"p50-ns", NULL, "p50", GRID_NS, false},
-    {"p90-ns", NULL, "p90", GRID_NS, false},
-    {"p99-ns", NULL, "p99", GRID_NS, false},
-    {"p999-ns", NULL, "p99.9", GRID_NS, false},
-    {"max-ns", NULL, "longest", GRID_NS, false},
-    {"timed-%", NULL, "ops timed", GRID_PERCENT, false},
-    {"shared-lines-%", NULL, "shared lines", GRID_PERCENT, true},
+    {"p50-ns", NULL, "p50", GRID_NS, false, OF_EVERY},
+    {"p90-ns", NULL, "p90", GRID_NS, false, OF_EVERY},
+    {"p99-ns", NULL, "p99", GRID_NS, false, OF_EVERY},
+    {"p999-ns", NULL, "p99.9", GRID_NS, false, OF_EVERY},
+    {"max-ns", NULL, "longest", GRID_NS, false, OF_MOST},
+    {"timed-%", NULL, "ops timed", GRID_PERCENT, false, OF_MEDIAN},
+    {"shared-lines-%", NULL, "shared lines", GRID_PERCENT, true, OF_MEDIAN},
 };
 
 static const struct figure footprint_figures[] = {
-    {"live-peak-B", NULL, "live peak", GRID_BYTES, false},
-    {"pooled-B", NULL, "pooled", GRID_BYTES, false},
-    {"heap-held-B", NULL, "allocator holds", GRID_BYTES, false},
-    {"rss-peak-B", NULL, "RSS peak", GRID_BYTES, false},
+    {"live-peak-B", NULL, "live peak", GRID_BYTES, false, OF_MEDIAN},
+    {"pooled-B", NULL, "pooled", GRID_BYTES, false, OF_MEDIAN},
+    {"heap-held-B", NULL, "allocator holds", GRID_BYTES, false, OF_MEDIAN},
+    {"rss-peak-B", NULL, "RSS peak", GRID_BYTES, false, OF_MEDIAN},
 };
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
@@ -56,12 +61,23 @@ struct figures {
   bool shown[MOST_FIGURES];
 };
 
+bool report_has_percentile(const struct rundata *d, const struct rundata_cell *c,
+                           const char *unit) {
+  const struct rundata_values *v = rundata_unit(d, c, unit), *p50 = rundata_unit(d, c, "p50-ns");
+  return v && p50 && v->n == p50->n;
+}
+
 /* NAN when the cell does not have the figure. */
 static double figure_of(const struct rundata *d, const struct rundata_cell *c,
                         const struct figure *f) {
   double value, per;
-  if (!c || !rundata_median(d, c, f->unit, &value))
+  if (!c || (f->of == OF_EVERY && !report_has_percentile(d, c, f->unit)) ||
+      !rundata_median(d, c, f->unit, &value))
     return NAN;
+  if (f->of == OF_MOST) {
+    const struct rundata_values *v = rundata_unit(d, c, f->unit);
+    return v->sorted[v->n - 1];
+  }
   if (!f->per)
     return value;
   return rundata_median(d, c, f->per, &per) && per > 0 ? 100 * value / per : NAN;

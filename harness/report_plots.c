@@ -122,7 +122,7 @@ static const struct {
 static void write_percentile(const struct report *r, const struct rundata_cell *c, const char *unit,
                              const char *share, FILE *f) {
   const struct rundata_values *v = rundata_unit(&r->data, c, unit);
-  if (!v || v->n == 0)
+  if (!v || v->n == 0 || !report_has_percentile(&r->data, c, unit))
     return;
   fprintf(f, "%s\t%s\t%s", r->data.rows.names[c->row], r->data.columns.names[c->column], share);
   write_median(r, v, f);

@@ -1,6 +1,7 @@
 /*
  * review.md: the run as a review comment, complete without pictures. See report.h.
  */
+#include "harness/plural.h"
 #include "harness/report.h"
 #include "harness/why.h"
 
@@ -28,8 +29,8 @@ static void title(const struct report *r, FILE *out) {
   const struct rundata *d = &r->data;
   char name[300];
   common_name(d, name, sizeof name);
-  fprintf(out, "### %s%s%s at %u threads", r->facts.preset ? r->facts.preset : "",
-          r->facts.preset ? ": " : "", name, d->headline);
+  fprintf(out, "### %s%s%s at %u thread%s", r->facts.preset ? r->facts.preset : "",
+          r->facts.preset ? ": " : "", name, d->headline, plural(d->headline));
   const char *what = d->builds > 1 ? "build" : "strategy",
              *many = d->builds > 1 ? "builds" : "strategies";
   if (d->columns.count > 1)
@@ -161,7 +162,7 @@ static bool footprint_section(const struct report *r, FILE *out) {
 static bool latency_section(const struct report *r, FILE *out) {
   if (!report_has_latency(r))
     return true;
-  fprintf(out, "How long single ops take (medians of each sample's percentiles)%s\n\n",
+  fprintf(out, "How long single ops take (" REPORT_LATENCY_WHAT ")%s\n\n",
           report_latency_remark(r));
   return grid_section(r, "", latency_table, out);
 }

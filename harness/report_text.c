@@ -1,4 +1,5 @@
 /* The sentences of a report; see report.h. Every figure comes from the verdicts or run.json. */
+#include "harness/plural.h"
 #include "harness/report.h"
 #include "harness/sample.h"
 
@@ -114,9 +115,9 @@ static void hopeless(const struct report *r, unsigned family, const char *bullet
   bool several = r->verdicts.family_count > 1;
   fprintf(out,
           "%sno row of ns/op%s%s could be decided, however large its difference: the smallest p of "
-          "so few rounds, %.2g, times %zu rows is above %.2f",
+          "so few rounds, %.2g, times %zu row%s is above %.2f",
           bullet, several ? " of workload " : "", several ? f->workload : "", least, f->rows,
-          r->verdicts.alpha);
+          plural((double)f->rows), r->verdicts.alpha);
   if (needed)
     fprintf(out, "; %zu rounds are the least (--rounds %zu)", needed, needed);
   fputc('\n', out);
@@ -173,8 +174,8 @@ static void flags(const struct report *r, const char *tick, const char *bullet, 
     if (samples == 0)
       continue;
     fprintf(out, "%s%s: %zu sample%s in %zu cell%s (%s%s%s%s) %s; nothing was removed\n", bullet,
-            rundata_flag_name(all[a].flag), samples, samples == 1 ? "" : "s", cells,
-            cells == 1 ? "" : "s", tick, name, tick, cells == 1 ? "" : " ...", all[a].meaning);
+            rundata_flag_name(all[a].flag), samples, plural((double)samples), cells,
+            plural((double)cells), tick, name, tick, cells == 1 ? "" : " ...", all[a].meaning);
   }
 }
 
@@ -269,7 +270,7 @@ void report_caveats(const struct report *r, const char *tick, const char *bullet
     fprintf(out,
             "%soversubscribed: %u threads on %.0f CPU%s; this shows what the strategies cost when "
             "threads wait for CPUs, not how they scale to %u CPUs\n",
-            bullet, d->headline, r->facts.cpus, r->facts.cpus == 1 ? "" : "s", d->headline);
+            bullet, d->headline, r->facts.cpus, plural(r->facts.cpus), d->headline);
   if (d->partial)
     fprintf(out, "%sthe run was interrupted; its last round is incomplete\n", bullet);
   flags(r, tick, bullet, out);
@@ -299,7 +300,7 @@ static void add(char *caption, size_t size, const char *text) {
 void report_caption(const struct report *r, char *text, size_t size) {
   char cpus[40] = "", id[60] = "", when[40] = "";
   if (r->facts.cpus > 0)
-    snprintf(cpus, sizeof cpus, "%.0f CPU%s", r->facts.cpus, r->facts.cpus == 1 ? "" : "s");
+    snprintf(cpus, sizeof cpus, "%.0f CPU%s", r->facts.cpus, plural(r->facts.cpus));
   if (r->facts.id)
     snprintf(id, sizeof id, "run %s", r->facts.id);
   if (r->facts.started > 0)

@@ -339,7 +339,7 @@ static void too_few_rounds_for_the_family_are_said(void **state) {
   struct report r;
   load(&r, p);
   const char *text = said(p, report_undecided, &r);
-  assert_holds(text, "the smallest p of so few rounds, 0.1, times 1 rows is above 0.05");
+  assert_holds(text, "the smallest p of so few rounds, 0.1, times 1 row is above 0.05");
   assert_holds(text, "(--rounds 4)");
   assert_holds(text, "- `C` `b`: +99.0 % (so few rounds give no interval)");
   report_free(&r);
@@ -449,6 +449,34 @@ static void the_latency_table_shows_percentiles(void **state) {
   r.facts.cpus = 4;
   assert_string_equal(report_latency_remark(&r), "");
   grid_free(&g);
+  report_free(&r);
+}
+
+/*
+ * Under a one sample of three is too short for a p99.9: the median of the others', 80, would stand
+ * beside a median of the longest ops of 80, and above it had the third been shorter.
+ */
+static void figures_of_latency_do_not_fall_from_left_to_right(void **state) {
+  struct place *p = *state;
+  struct report r;
+  struct grid g;
+  size_t size;
+  write_file(p, "detail.txt",
+             "BenchmarkC/strategy=a-2\t1\t9 ns/op\t5 p50-ns\t20 p90-ns\t90 p999-ns\t100 max-ns\n"
+             "BenchmarkC/strategy=a-2\t1\t9 ns/op\t6 p50-ns\t11 p90-ns\t20 max-ns\n"
+             "BenchmarkC/strategy=a-2\t1\t9 ns/op\t7 p50-ns\t12 p90-ns\t70 p999-ns\t80 max-ns\n"
+             "BenchmarkC/strategy=b-2\t1\t9 ns/op\t5 p50-ns\t20 p90-ns\t30 p999-ns\t40 max-ns\n");
+  load(&r, p);
+  assert_true(report_latency(&r, false, &g));
+  FILE *memory = open_memstream(&p->text, &size);
+  assert_non_null(memory);
+  grid_print(&g, "", memory);
+  fclose(memory);
+  grid_free(&g);
+  assert_string_equal(p->text, "        p50     p90   p99.9  longest\n"
+                               "C\n"
+                               "  a  6.00ns  12.0ns       -    100ns\n"
+                               "  b  5.00ns  20.0ns  30.0ns   40.0ns\n");
   report_free(&r);
 }
 
@@ -712,6 +740,7 @@ int main(void) {
       WITH_RUN(the_contention_table_shows_what_exists),
       WITH_RUN(the_footprint_table_shows_who_holds_what),
       WITH_RUN(the_latency_table_shows_percentiles),
+      PLACE(figures_of_latency_do_not_fall_from_left_to_right),
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
       cmocka_unit_test(sentences_are_broken_at_blanks),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
