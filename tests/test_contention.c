@@ -525,6 +525,115 @@ static void wrong_command_lines_say_what_is_right(void **state) {
   holds(p->text, "usage: poolbench why RUN A B");
 }
 
+/* ---- the plot of budgets ---- */
+
+/* malloc's states are 60, 20 and 20 of 100 ns, pool's 30, 10 and 10; four threads share two CPUs.
+ */
+static void write_budgets(struct folder *p, unsigned threads) {
+  add(p,
+      (struct made){.strategy = "malloc", .threads = threads, .ns = 100, .work = 120, .heap = 40});
+  add(p, (struct made){.strategy = "pool", .threads = threads, .ns = 50, .work = 60, .heap = 20});
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"id\": \"beef\", \"binding\": {\"cpus\": 2, \"cores\": 2}}");
+}
+
+/* The text of a file of the run, in p->text. */
+static const char *read_back(struct folder *p, const char *name) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/%s", p->folder, name);
+  FILE *f = fopen(path, "r");
+  if (!f)
+    fail_msg("%s is not there", path);
+  free(p->text);
+  p->text = calloc(1, 1 << 17);
+  assert_non_null(p->text);
+  assert_true(fread(p->text, 1, (1 << 17) - 1, f) > 0);
+  fclose(f);
+  return p->text;
+}
+
+/* With the scripts of this folder, or without any. */
+static void plot(struct folder *p, bool scripts) {
+  struct report r;
+  struct error e;
+  char folder[100], copy[200];
+  snprintf(folder, sizeof folder, "%s/scripts", p->folder);
+  snprintf(copy, sizeof copy, "mkdir '%s' && %s", folder, scripts ? "cp plots/*.gp " : ": ");
+  size_t used = strlen(copy);
+  snprintf(copy + used, sizeof copy - used, "'%s'", folder);
+  assert_int_equal(system(copy), 0);
+  if (!report_load(&r, p->folder, &e))
+    fail_msg("%s", e.text);
+  setenv("POOLBENCH_PLOTS", folder, 1);
+  FILE *nowhere = fopen("/dev/null", "w");
+  assert_non_null(nowhere);
+  if (!report_plots(&r, nowhere, &e))
+    fail_msg("%s", e.text);
+  fclose(nowhere);
+  unsetenv("POOLBENCH_PLOTS");
+  report_free(&r);
+}
+
+/* Means over the middle half have 1.0025 of the figures; per cent are of malloc's ns/op. */
+static void budget_data_holds_states_that_add_up_to_the_bar(void **state) {
+  struct folder *p = *state;
+  write_budgets(p, 2);
+  plot(p, false);
+  const char *text = read_back(p, "plots/budget.tsv");
+  holds(text, "# cpus\t2\n# threads\t2\n");
+  holds(text, "# base\tmalloc\n# series\twork\n# series\tallocator\n");
+  holds(text, "# columns\tcase\tstrategy\tstate\tns\tpercent\n"
+              "C\tmalloc\twork\t60.15\t60\n"
+              "C\tmalloc\tallocator\t20.05\t20\n"
+              "C\tmalloc\trun queue\t20.05\t20\n"
+              "C\tpool\twork\t30.075\t30\n"
+              "C\tpool\tallocator\t10.025\t10\n"
+              "C\tpool\trun queue\t10.025\t10\n");
+}
+
+/* The run queue of shared CPUs is no state of theirs; what they were not used for is. */
+static void budget_data_is_of_cpus_where_threads_share_them(void **state) {
+  struct folder *p = *state;
+  write_budgets(p, 4);
+  plot(p, false);
+  const char *text = read_back(p, "plots/budget.tsv");
+  assert_null(strstr(text, "run queue"));
+  holds(text, "C\tmalloc\twork\t60.15\t60\n"
+              "C\tmalloc\tallocator\t20.05\t20\n"
+              "C\tmalloc\tCPUs idle or others'\t20.05\t20\n"
+              "C\tpool\twork\t30.075\t30\n");
+}
+
+static void budgets_are_drawn_when_gnuplot_is_there(void **state) {
+  struct folder *p = *state;
+  if (system("command -v gnuplot >/dev/null") != 0)
+    skip();
+  write_budgets(p, 2);
+  plot(p, true);
+  assert_memory_equal(read_back(p, "plots/budget.png"), "\x89PNG\r\n\x1a\n", 8);
+  const char *svg = read_back(p, "plots/budget.svg");
+  holds(svg, "Where the time of an op goes at 2 threads");
+  holds(svg, ">malloc<");
+  holds(svg, ">allocator<");
+  /* The script's own sums of the states: 100.25 and 50.125 ns. */
+  holds(svg, ">100 ns<");
+  holds(svg, ">50.1 ns<");
+  holds(svg, "</svg>");
+}
+
+/* A run without states has no bars: the data file is empty and no picture is made. */
+static void runs_without_states_have_no_budget_picture(void **state) {
+  struct folder *p = *state;
+  char path[100];
+  fputs("BenchmarkC/strategy=malloc-2\t1\t100 ns/op\n", p->detail);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  plot(p, true);
+  assert_null(strstr(read_back(p, "plots/budget.tsv"), "\nC\t"));
+  snprintf(path, sizeof path, "%s/plots/budget.svg", p->folder);
+  assert_int_equal(access(path, F_OK), -1);
+}
+
 /* ---- planted delays, against a simulated lock ---- */
 
 /* ns/op of two threads that take a lock twice an op, a CPU each. */
@@ -722,6 +831,10 @@ int main(void) {
       ON_A_RUN(a_large_remainder_decides_nothing),
       ON_A_RUN(sensitivity_is_what_comes_out),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
+      ON_A_RUN(budget_data_holds_states_that_add_up_to_the_bar),
+      ON_A_RUN(budget_data_is_of_cpus_where_threads_share_them),
+      ON_A_RUN(budgets_are_drawn_when_gnuplot_is_there),
+      ON_A_RUN(runs_without_states_have_no_budget_picture),
       ON_A_RUN(planted_delays_come_out_as_in_a_simulated_queue),
       ON_A_RUN(limits_are_a_row_a_strategy_and_a_ceiling),
       ON_A_RUN(limits_of_a_fitted_law_are_named),
