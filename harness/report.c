@@ -67,6 +67,8 @@ static void read_facts(struct report *r) {
   f->cpu_model = rundata_fact_text(d, "host.cpu_model");
   f->kernel = rundata_fact_text(d, "host.kernel");
   f->placement = rundata_fact_text(d, "binding.line");
+  f->policy = rundata_fact_text(d, "binding.policy");
+  f->map = rundata_fact_text(d, "binding.map");
   f->preset = rundata_fact_text(d, "preset.name");
   f->compiler = rundata_fact_text(d, "program.compiler");
   f->cpus = rundata_fact_number(d, "binding.cpus", 0);

@@ -15,7 +15,7 @@
 
 /* Facts of run.json as far as it has them; NULL and 0 for what it has not. */
 struct report_facts {
-  const char *id, *host, *cpu_model, *placement, *preset, *compiler, *kernel;
+  const char *id, *host, *cpu_model, *placement, *policy, *map, *preset, *compiler, *kernel;
   char command[1000]; /* "./run.sh --cpus 32" */
   char seed[24];
   double cpus, started; /* started: seconds since the epoch */

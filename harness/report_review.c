@@ -46,6 +46,8 @@ static void machine(const struct report *r, FILE *out) {
   fprintf(out, "%s, %s, %s. %s, %s.\n", f->cpu_model ? f->cpu_model : "CPU n/a",
           f->placement ? f->placement : "placement n/a", f->kernel ? f->kernel : "kernel n/a", when,
           f->compiler ? f->compiler : "compiler n/a");
+  if (f->policy && f->map)
+    fprintf(out, "Binding `%s`: %s.\n", f->policy, f->map);
 }
 
 /* "the 24 rows of ns/op", or of several workloads "the rows of ns/op of each workload (24 ...)". */

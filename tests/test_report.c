@@ -129,7 +129,8 @@ static const char run_json[] =
     " \"command\": [\"run\", \"--cpus\", \"4\", \"--cases\", \"Case/*\", \"--out\", \"it's\"],"
     " \"program\": {\"compiler\": \"gcc 12.2.0\"},"
     " \"host\": {\"name\": \"box\", \"cpu_model\": \"Test CPU\", \"kernel\": \"Linux 6.1\"},"
-    " \"binding\": {\"cpus\": 2, \"line\": \"4 threads on 2 CPUs (2 a CPU, oversubscribed)\"},"
+    " \"binding\": {\"cpus\": 2, \"line\": \"4 threads on 2 CPUs (2 a CPU, oversubscribed)\","
+    " \"policy\": \"core\", \"map\": \"threads in order on CPUs 0,1; first touch on NUMA node 0\"},"
     " \"preset\": null, \"plan\": {\"seed\": \"18446744073709551615\", \"notes\": [\"a note\"],"
     " \"skipped\": [{\"case\": \"Case/b\", \"strategy\": \"arena\", \"why\": \"outlives\"},"
     " {\"case\": \"Case/c\", \"strategy\": \"arena\", \"why\": \"outlives\"},"
@@ -546,7 +547,9 @@ static void the_review_is_complete_and_fits_a_comment(void **state) {
   assert_true(strlen(text) < 65536);
   assert_holds(text, "### `Case/*` at 4 threads, 2 strategies against `malloc`\n");
   assert_holds(text, "Test CPU, 4 threads on 2 CPUs (2 a CPU, oversubscribed), Linux 6.1. "
-                     "2026-11-30 18:00 UTC, gcc 12.2.0.\n");
+                     "2026-11-30 18:00 UTC, gcc 12.2.0.\n"
+                     "Binding `core`: threads in order on CPUs 0,1; first touch on NUMA node 0.\n"
+                     "`./run.sh --cpus 4");
   assert_holds(text, "`./run.sh --cpus 4 --cases 'Case/*' --out 'it'\\''s'`\n");
   assert_holds(text, "| Case/a | malloc |");
   assert_holds(text, "seed 18446744073709551615, run beef");

@@ -216,6 +216,43 @@ static void a_run_that_is_stopped_goes_on(void **state) {
   assert_int_equal(count("calls", "."), 13);
 }
 
+static void assert_map(const json_t *map, size_t threads, size_t usable) {
+  const json_t *cpus = json_object_get(map, "cpus");
+  const json_t *nodes = json_object_get(map, "first_touch_nodes");
+  assert_int_equal(number_at(map, "threads"), threads);
+  assert_int_equal(json_array_size(cpus), threads);
+  assert_int_equal(json_array_size(nodes), threads);
+  for (size_t i = 0; i < threads; i++) {
+    assert_true(json_integer_value(json_array_get(nodes, i)) >= 0);
+    /* Around again after as many threads as there are CPUs, and not before. */
+    for (size_t k = 0; k < i; k++)
+      assert_int_equal(json_equal(json_array_get(cpus, i), json_array_get(cpus, k)),
+                       (i - k) % usable == 0);
+  }
+}
+
+/* The CPU and the node of every thread, for each number of threads that was measured. */
+static void the_binding_is_printed_and_recorded(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "say 10");
+  assert_int_equal(poolbench("--cpus 1,4 --bind core --out r --cases Micro/pair/16B --strategies "
+                             "malloc,per-thread --arm x=w.sh --rounds 1"),
+                   EXIT_DONE);
+  json_t *r = record();
+  const json_t *binding = json_object_get(r, "binding"), *maps = json_object_get(binding, "maps");
+  assert_string_equal(text_at(binding, "policy"), "core");
+  assert_true(says("out.txt", text_at(binding, "map")));
+  assert_true(says("out.txt", text_at(binding, "line")));
+  assert_non_null(strstr(text_at(binding, "map"), "first touch on NUMA node "));
+  assert_int_equal(json_array_size(maps), 2);
+  size_t usable = (size_t)number_at(binding, "cpus");
+  for (size_t i = 0; i < 2; i++) {
+    const json_t *map = json_array_get(maps, i);
+    assert_map(map, number_at(map, "threads") == 1 ? 1 : 4, usable);
+  }
+  json_decref(r);
+}
+
 /* Forecasts are said before the answer is known: what is measured later leaves them alone. */
 static void a_resumed_run_keeps_its_forecasts(void **state) {
   (void)state;
@@ -462,6 +499,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(progress_counts_what_is_not_tried_again),
       IN_SCRATCH(a_cell_that_does_not_finish_is_a_bound),
       IN_SCRATCH(a_run_that_is_stopped_goes_on),
+      IN_SCRATCH(the_binding_is_printed_and_recorded),
       IN_SCRATCH(a_resumed_run_keeps_its_forecasts),
       IN_SCRATCH(order_follows_from_the_seed),
       IN_SCRATCH(a_changed_build_is_not_mixed_in),
