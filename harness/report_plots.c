@@ -4,6 +4,7 @@
  */
 #include "harness/budgets.h"
 #include "harness/gnuplot.h"
+#include "harness/plural.h"
 #include "harness/report.h"
 #include "harness/sample.h"
 
@@ -134,9 +135,9 @@ static bool write_latency(const struct report *r, struct error *e) {
   if (!f)
     return false;
   fprintf(f,
-          "# Percentiles of single ops at %u threads: median over the samples and its %.0f %% "
+          "# Percentiles of single ops at %u thread%s: median over the samples and its %.0f %% "
           "interval.\n",
-          d->headline, 100 * r->verdicts.confidence);
+          d->headline, plural(d->headline), 100 * r->verdicts.confidence);
   write_notes(r, f);
   fputs("# columns\tcase\tseries\tshare of ops\tns\tlow\thigh\tsamples\n", f);
   for (size_t row = 0; row < d->rows.count; row++)
@@ -162,9 +163,9 @@ static bool write_deltas(const struct report *r, struct error *e) {
   if (!f)
     return false;
   fprintf(f,
-          "# ns/op against the base at %u threads: ratio and its %.0f %% interval "
+          "# ns/op against the base at %u thread%s: ratio and its %.0f %% interval "
           "(Hodges-Lehmann), p after Holm.\n",
-          r->data.headline, 100 * r->verdicts.confidence);
+          r->data.headline, plural(r->data.headline), 100 * r->verdicts.confidence);
   write_notes(r, f);
   fputs("# columns\tcase\tseries\tratio\tlow\thigh\tp\tverdict\n", f);
   for (size_t i = 0; i < r->verdicts.counts[VERDICT_NS]; i++) {

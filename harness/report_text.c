@@ -32,6 +32,12 @@ static void part(FILE *out, const char *what, size_t n) {
     fprintf(out, ", %s in %zu", what, n);
 }
 
+static void in_all(FILE *out, const char *what, size_t rows) {
+  fprintf(out, " %s", what);
+  if (rows > 1)
+    fprintf(out, " in all %zu", rows);
+}
+
 static void clause(const struct report *r, enum verdict_unit unit, unsigned column,
                    const char *tick, FILE *out) {
   struct verdict_tally t = verdicts_tally(&r->verdicts, unit, column);
@@ -50,9 +56,9 @@ static void clause(const struct report *r, enum verdict_unit unit, unsigned colu
   }
   bool any = t.better || t.worse;
   if (!any && t.same == t.rows)
-    fprintf(out, " the same in all %zu", t.rows);
+    in_all(out, "the same", t.rows);
   else if (!any && t.undecided == t.rows)
-    fprintf(out, " undecided in all %zu", t.rows);
+    in_all(out, "undecided", t.rows);
   else {
     part(out, "the same", t.same);
     part(out, "undecided", t.undecided);

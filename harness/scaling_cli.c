@@ -2,6 +2,7 @@
  * `poolbench scaling RUN`: the command line, and the data of plots/scaling.gp. The only file on
  * scaling that prints to the terminal.
  */
+#include "harness/plural.h"
 #include "harness/report.h"
 #include "harness/scaling.h"
 #include "harness/selection.h"
@@ -106,9 +107,9 @@ static bool make(const struct report *r, const struct scaling_options *o, struct
   bool ok = scaling_make(&s, &r->data, o->cores, e) && scaling_show(&s, o->forecast, stdout, e) &&
             (o->forecast == 0 || scaling_record(&s, o->forecast, e));
   if (ok && o->forecast)
-    printf("forecasts are in %s/run.json; a run on %u cores scores them:\n"
+    printf("forecasts are in %s/run.json; a run on %u core%s scores them:\n"
            "  poolbench scaling --score OTHER_RUN %s\n",
-           r->data.folder, o->forecast, r->data.folder);
+           r->data.folder, o->forecast, plural(o->forecast), r->data.folder);
   if (ok && !o->no_plots && has_curve(&s)) {
     struct plot p = {&s, o->forecast};
     ok = report_plot(r, "scaling", write_plot, &p, stdout, e);

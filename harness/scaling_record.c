@@ -1,5 +1,6 @@
 /* Forecasts in run.json, and how they did; see scaling.h and docs/file-format.md. */
 #include "harness/grid.h"
+#include "harness/plural.h"
 #include "harness/scaling.h"
 
 #include <errno.h>
@@ -201,9 +202,9 @@ static void print_order(const struct scored *list, size_t n, FILE *out) {
     }
   fprintf(
       out,
-      "order: of %zu pairs of strategies the forecast told %zu apart; %zu right, %zu wrong, %zu "
+      "order: of %zu pair%s of strategies the forecast told %zu apart; %zu right, %zu wrong, %zu "
       "not decided by what was measured\n",
-      pairs, told, right, wrong, told - right - wrong);
+      pairs, plural((double)pairs), told, right, wrong, told - right - wrong);
 }
 
 bool scaling_score(const struct rundata *run, const struct rundata *other, FILE *out,
@@ -222,9 +223,9 @@ bool scaling_score(const struct rundata *run, const struct rundata *other, FILE 
   size_t n = collect(run, other, cores, list, &too_many);
   bool ok = n > 0 ||
             (too_many > 0 ? error_set(e, EXIT_NOTHING,
-                                      "%s had %.0f cores: its cells with more threads than that "
+                                      "%s had %.0f core%s: its cells with more threads than that "
                                       "say nothing about forecasts for as many CPUs",
-                                      other->folder, cores)
+                                      other->folder, cores, plural(cores))
                           : error_set(e, EXIT_NOTHING,
                                       "%s has none of the cells (case, strategy, threads) that %s "
                                       "has forecasts for",

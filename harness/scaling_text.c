@@ -533,7 +533,8 @@ static bool print_forecasts(const struct scaling *s, unsigned threads, struct ra
     table_row(&t, s, list[i].curve);
     add_forecast(&t, list[i].curve, threads, &list[i].forecast);
   }
-  snprintf(title, sizeof title, "forecast: %u threads on %u cores", threads, threads);
+  snprintf(title, sizeof title, "forecast: %u thread%s on %u core%s", threads, plural(threads),
+           threads, plural(threads));
   if (!table_print(&t, title,
                    pairs ? "  scales: at least 0.8 of one core's rate each. What is not the lock's "
                            "is taken as\n  serial at one end and as paid by every pair of threads "
@@ -542,7 +543,7 @@ static bool print_forecasts(const struct scaling *s, unsigned threads, struct ra
                    out))
     return false;
   if (n > 0)
-    fprintf(out, "order at %u cores, as far as intervals lie apart\n", threads);
+    fprintf(out, "order at %u core%s, as far as intervals lie apart\n", threads, plural(threads));
   for (size_t i = 0, end; i < n; i = end) {
     for (end = i; end < n && list[end].curve->row == list[i].curve->row; end++) {
     }

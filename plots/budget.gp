@@ -48,10 +48,10 @@ case_end[case_count] = y
 body = y
 
 # --- The picture. Names left, times right, in the middle the axis; the legend below it.
-title = sprintf("Where the time of an op goes%s", headline ? sprintf(" at %d threads", headline) : "")
+title = sprintf("Where the time of an op goes%s", headline ? " at " . counted(headline, "thread") : "")
 subtitle = sprintf("states of the threads, in per cent of the ns/op of %s", base)
 if (cpus > 0 && headline > cpus) {
-  subtitle = sprintf("what %d CPUs did, in per cent of the ns/op of %s", cpus, base)
+  subtitle = sprintf("what %s did, in per cent of the ns/op of %s", counted(cpus, "CPU"), base)
 }
 longest_name = 0
 do for [r = 1:row_count] { longest_name = max(longest_name, strlen(row_name[r])) }

@@ -35,6 +35,9 @@ max(a, b) = a > b ? a : b
 min(a, b) = a < b ? a : b
 ceiling(x) = int(x) + (x > int(x) ? 1 : 0)
 
+# "1 thread", "2 threads".
+counted(n, noun) = sprintf("%d %s%s", n, noun, n == 1 ? "" : "s")
+
 # A name cut to a width in pixels.
 fit(name, px) = strlen(name) * 7.0 <= px ? name : name[1:max(1, int(px / 7.0) - 1)] . "…"
 

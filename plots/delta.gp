@@ -43,7 +43,7 @@ case_end[case_count] = y
 body = y
 
 # --- The picture. Names left, words right, in the middle the axis.
-title = sprintf("Time per op against %s%s: left is faster", base, headline ? sprintf(" at %d threads", headline) : "")
+title = sprintf("Time per op against %s%s: left is faster", base, headline ? " at " . counted(headline, "thread") : "")
 subtitle = sprintf("ratio with its %d %% interval; filled: decided, hollow: undecided; dashed: no bound", confidence)
 longest = 0
 do for [s = 1:series_count] { longest = max(longest, strlen(series[s])) }

@@ -33,7 +33,7 @@ do for [p = 1:panel_count] {
 }
 
 # --- The grid, as in the curves: three columns are the most that stay legible in a comment.
-title = sprintf("How long single ops take at %d threads: lower is better", headline)
+title = sprintf("How long single ops take at %s: lower is better", counted(headline, "thread"))
 subtitle = sprintf("percentiles of timed ops, both axes logarithmic; bars: %d %% intervals of the median over samples", confidence)
 oversubscribed = cpus > 0 && headline > cpus
 columns = panel_count <= 3 ? panel_count : panel_count == 4 ? 2 : 3
@@ -53,7 +53,7 @@ set multiplot
 @draw_legend
 @draw_frame
 if (oversubscribed) {
-  set label 4 sprintf("%d threads share %d CPUs: the tail is the scheduler's, the time slices of others in which an op stood still", headline, cpus) \
+  set label 4 sprintf("%s share %s: the tail is the scheduler's, the time slices of others in which an op stood still", counted(headline, "thread"), counted(cpus, "CPU")) \
     at screen X(15), Y(58) font font(12) textcolor rgb "#D55E00"
 }
 
