@@ -141,6 +141,39 @@ static void weights_decide_between_points_that_disagree(void **state) {
   assert_near(usl_misfit(&u, p, COUNTS), 1, 1e-2);
 }
 
+/* Weights are known up to a factor, and times may be of any length. */
+static void the_units_of_times_and_weights_do_not_matter(void **state) {
+  (void)state;
+  static const double factors[] = {1e-18, 1e18};
+  for (size_t f = 0; f < 2; f++) {
+    struct usl_point p[COUNTS];
+    struct usl u;
+    make_points(p, 250, 0.02, 0.0005);
+    for (size_t i = 0; i < COUNTS; i++)
+      p[i].weight *= factors[f];
+    assert_true(usl_fit(p, COUNTS, &u));
+    assert_near(u.sigma, 0.02, 1e-9);
+    assert_near(u.kappa, 0.0005, 1e-9);
+  }
+}
+
+/* 100 ns for one thread, Amdahl's law with 0.1: 110, 130 and 170 for 2, 4 and 8. */
+static void the_misfit_is_that_of_the_worst_point_on_either_side(void **state) {
+  (void)state;
+  struct usl u = {.lambda = 0.01, .sigma = 0.1};
+  struct usl_point below[] = {{1, 100, 1}, {2, 88, 1}, {4, 143, 1}, {8, 170, 1}};
+  struct usl_point above[] = {{1, 95, 1}, {2, 110, 1}, {4, 169, 1}, {8, 153, 1}};
+  assert_near(usl_misfit(&u, below, 4), 0.2, 1e-12);
+  assert_near(usl_misfit(&u, above, 4), 0.3, 1e-12);
+}
+
+/* What falls from the second thread on, or can only fall, is fastest with one. */
+static void a_peak_is_never_below_one_thread(void **state) {
+  (void)state;
+  assert_near(usl_peak(&(struct usl){1, 0.5, 2}), 1, 0);
+  assert_near(usl_peak(&(struct usl){1, 1.5, 0.1}), 1, 0);
+}
+
 static void two_thread_counts_are_no_curve(void **state) {
   (void)state;
   struct usl_point p[] = {{1, 100, 1}, {2, 101, 1}, {2, 102, 1}, {1, 99, 1}};
@@ -333,6 +366,9 @@ int main(void) {
       cmocka_unit_test(the_rate_and_the_peak_are_those_of_the_law),
       cmocka_unit_test(constrained_fits_are_as_good_as_a_search),
       cmocka_unit_test(weights_decide_between_points_that_disagree),
+      cmocka_unit_test(the_units_of_times_and_weights_do_not_matter),
+      cmocka_unit_test(the_misfit_is_that_of_the_worst_point_on_either_side),
+      cmocka_unit_test(a_peak_is_never_below_one_thread),
       cmocka_unit_test(two_thread_counts_are_no_curve),
       cmocka_unit_test(weights_draw_few_samples_towards_the_pooled_spread),
       cmocka_unit_test(constant_samples_do_not_outweigh_everything),
