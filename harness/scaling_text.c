@@ -168,8 +168,8 @@ static bool show_curves(const struct scaling *s, FILE *out) {
 /* --- The scalability law. */
 
 static bool show_law(const struct scaling *s, FILE *out) {
-  static const char *const heads[] = {
-      "", "ops/s of one", "sigma", "kappa", "peak at threads", "largest error", NULL};
+  static const char *const heads[] = {"",      "ops/s", "sigma", "kappa", "peak, threads",
+                                      "error", NULL};
   struct table t;
   table_start(&t, heads);
   for (size_t i = 0; i < s->count; i++) {
@@ -179,14 +179,16 @@ static bool show_law(const struct scaling *s, FILE *out) {
       continue;
     table_row(&t, s, c);
     table_text(&t, rate_text(c->all.usl.lambda, rate));
-    table_text(&t, value_text(&c->sigma, 3, text));
-    table_text(&t, value_text(&c->kappa, 3, text));
+    table_text(&t, value_text(&c->sigma, 2, text));
+    table_text(&t, value_text(&c->kappa, 2, text));
     table_text(&t, peak_text(&c->peak, text));
     snprintf(text, sizeof text, "%.1f %%", 100 * c->misfit);
     table_text(&t, text);
   }
   return table_print(&t, "scalability law, fitted on cores (95 % intervals)",
-                     "  sigma: serial share; kappa: price of each pair of threads\n", out);
+                     "  ops/s: of one thread; sigma: serial share; kappa: price of each pair of "
+                     "threads;\n  error: of the worst point\n",
+                     out);
 }
 
 static bool show_pairs(const struct scaling *s, FILE *out) {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/forecast.h"
+#include "harness/grid.h"
 #include "harness/scaling.h"
 #include "tests/lock_simulation.h"
 
@@ -791,6 +792,143 @@ static void refusals_and_orders_are_in_words(void **state) {
   assert_holds(show(p, 0), "scalability law, fitted on cores");
 }
 
+/* Median ns/op of one and more threads, without noise. */
+struct steady {
+  const char *strategy;
+  double ns[4]; /* at 1, 2, 4 and 8 threads; 0: not measured */
+};
+
+static void write_steady(const struct folder *p, const struct steady *list, size_t n, int rounds) {
+  FILE *f = create(p, "detail.txt");
+  for (size_t i = 0; i < n; i++)
+    for (int k = 0; k < 4; k++)
+      for (int r = 1; r <= rounds && list[i].ns[k] > 0; r++)
+        fprintf(f, "# run beef round %d seq %d\nBenchmarkCase/strategy=%s-%d\t1000\t%.9g ns/op\n",
+                r, r, list[i].strategy, 1 << k, list[i].ns[k]);
+  assert_int_equal(fclose(f), 0);
+}
+
+/*
+ * Two threads lose x of a thread: four have 4 / (1 + 3x) of one at best and 4 / (1 + 6x) at worst,
+ * which is 3.57 to 3.77, 3.08 to 3.48, 2.94 to 3.39, 1.82 to 2.5 and 1.18 to 1.82.
+ */
+static void words_and_order_follow_from_both_ends(void **state) {
+  struct folder *p = *state;
+  static const struct steady list[] = {
+      {"a", {100, 51}}, {"b", {100, 52.5}}, {"c", {100, 53}}, {"d", {100, 60}}, {"e", {100, 70}}};
+  write_steady(p, list, 5, 4);
+  write_json(p, CORES(2), "");
+  const char *text = show(p, 4);
+  assert_holds(
+      text, "    a  35.7M to 37.7M       3.57 to 3.77  two points                       scales\n"
+            "    b  30.8M to 34.8M       3.08 to 3.48  two points  not decided on this machine\n"
+            "    c  29.4M to 33.9M       2.94 to 3.39  two points  not decided on this machine\n"
+            "    d  18.2M to 25.0M        1.82 to 2.5  two points  not decided on this machine\n"
+            "    e  11.8M to 18.2M       1.18 to 1.82  two points               does not scale\n");
+  assert_holds(text, "    a before b, c, d, e\n    b before d, e\n    c before d, e\n");
+  assert_null(strstr(text, "b before c"));
+  assert_null(strstr(text, "[?]"));
+}
+
+static void a_fitted_law_shows_its_error_and_no_pair(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  char expected[60];
+  static const struct steady list[] = {{"a", {100, 56, 28, 17}}, {"b", {100, 60}}};
+  write_steady(p, list, 1, 4);
+  write_json(p, CORES(8), "");
+  model(p, 0, &s);
+  snprintf(expected, sizeof expected, "  %.1f %%\n", 100 * s.curves[0].misfit);
+  scaling_free(&s);
+  const char *text = show(p, 0);
+  assert_holds(text, "    a  10.0M  17.9M  35.7M  58.8M\n"); /* 1, 2, 4, 8 threads a 100 .. 17 ns */
+  assert_holds(text, expected);
+  assert_null(strstr(text, "not fitted"));
+  assert_null(strstr(text, "no fit"));
+  /* One of two curves is refused, by name. */
+  write_steady(p, list, 2, 4);
+  text = show(p, 0);
+  assert_holds(text,
+               "  no fit of the law for 1 of 2 curves (Case b): 2 thread counts on 8 cores; ");
+  assert_holds(text, "    b             1.67   0.2 [0.2, 0.2]\n"); /* 100 / 60; 120 / 100 - 1 */
+}
+
+static void rounds_that_do_not_suffice_are_said(void **state) {
+  struct folder *p = *state;
+  static const struct steady one[] = {{"a", {100, 60}}};
+  write_steady(p, one, 1, 2);
+  write_json(p, CORES(2), "");
+  const char *text = show(p, 8);
+  assert_holds(text, "  0.2 [?]\n");
+  assert_holds(text, "  [?]: no interval and no forecast of fewer than 3 rounds\n");
+  assert_holds(text, "no forecast: needs one and two threads");
+}
+
+/* Flags count on cores only: the one at four threads is not among them. */
+static void disturbed_samples_on_cores_are_counted(void **state) {
+  struct folder *p = *state;
+  FILE *f = create(p, "detail.txt");
+  static const char *const flags[] = {"foreign-cpu", "throttled", "host-speed", "foreign-cpu"};
+  static const int threads[] = {1, 2, 2, 4};
+  for (int i = 0; i < 4; i++)
+    fprintf(f, "# run beef round 1 seq %d\n# flag %s x\nBenchmarkCase/strategy=a-%d\t1\t9 ns/op\n",
+            i, flags[i], threads[i]);
+  assert_int_equal(fclose(f), 0);
+  write_json(p, CORES(2), "");
+  assert_holds(show(p, 0), "  2 of 3 samples on cores had to share their CPUs or were throttled");
+}
+
+/*
+ * S = 20 and Z = 90 per acquisition, two an op. Bounds: 2 / (90 + 40) and 2 / 110, halved. The
+ * recursion: R(2) = 20 (1 + 20 / 110), 2 / (90 + R) halved. With W the wait of 5 ns is met under
+ * both rules: 2 / (90 + 20 + 5), halved. Measured: 2 / 250. An op takes 50 ns more, 30 of them are
+ * the lock's.
+ */
+static void lock_tables_show_what_follows_from_the_counters(void **state) {
+  struct folder *p = *state;
+  write_named_lock(p, "strategy=l", 0);
+  const char *text = show(p, 0);
+  assert_holds(text, "    l        2  7.69M–9.09M  8.80M   8.70M     8.00M  +10 %    +9 %\n");
+  assert_holds(text, "    l  20.0ns   90.0ns  5.5 [5.5, 5.5]");
+  assert_holds(text, "      25 %   60 %\n");
+  assert_null(strstr(text, "none"));
+}
+
+/* Two threads wait 150 ns each time, longer than the other's whole cycle of 110. */
+static void waits_that_barging_cannot_explain_are_said(void **state) {
+  struct folder *p = *state;
+  FILE *f = create(p, "detail.txt");
+  for (int r = 1; r <= 4; r++)
+    for (int n = 1; n <= 4; n *= 2)
+      fprintf(f,
+              "# run beef round %d seq %d\nBenchmarkCase/strategy=l-%d\t1\t%g ns/op\t1 lockacq/op\t"
+              "1 contended/op\t%d lockwait-ns/op\t20 lockhold-ns/op\n",
+              r, r, n,
+              n == 1   ? 110
+              : n == 2 ? 130
+                       : 140.0,
+              n == 1 ? 0 : 150);
+  assert_int_equal(fclose(f), 0);
+  write_json(p, CORES(4), "");
+  const char *text = show(p, 0);
+  assert_holds(text, "  none  ");
+  /* At four threads the rules differ, and the slower one comes first. */
+  struct lock_times times = {.service = 20, .think = 90};
+  struct lock_load in_order, barging;
+  double handoff;
+  char low[GRID_VALUE], high[GRID_VALUE], range[3 * GRID_VALUE];
+  assert_true(lockmodel_handoff(&times, LOCK_IN_ORDER, 150, &handoff));
+  times.handoff = handoff;
+  assert_true(lockmodel_solve(&times, LOCK_IN_ORDER, 4, &in_order));
+  assert_true(lockmodel_handoff(&times, LOCK_BARGING, 150, &handoff));
+  times.handoff = handoff;
+  assert_true(lockmodel_solve(&times, LOCK_BARGING, 4, &barging));
+  grid_value(GRID_COUNT, 1e9 * fmin(in_order.rate, barging.rate), low);
+  grid_value(GRID_COUNT, 1e9 * fmax(in_order.rate, barging.rate), high);
+  snprintf(range, sizeof range, "%s–%s", low, high);
+  assert_holds(text, range);
+}
+
 /* --- The command. */
 
 /* Its exit status, with what it prints on both streams thrown away. */
@@ -892,6 +1030,12 @@ int main(void) {
       RUN_TEST_IN_PLACE(holds_that_one_round_lacks_make_no_lock),
       RUN_TEST_IN_PLACE(holds_that_were_not_measured_are_said),
       RUN_TEST_IN_PLACE(refusals_and_orders_are_in_words),
+      RUN_TEST_IN_PLACE(words_and_order_follow_from_both_ends),
+      RUN_TEST_IN_PLACE(a_fitted_law_shows_its_error_and_no_pair),
+      RUN_TEST_IN_PLACE(rounds_that_do_not_suffice_are_said),
+      RUN_TEST_IN_PLACE(disturbed_samples_on_cores_are_counted),
+      RUN_TEST_IN_PLACE(lock_tables_show_what_follows_from_the_counters),
+      RUN_TEST_IN_PLACE(waits_that_barging_cannot_explain_are_said),
       cmocka_unit_test(wrong_command_lines_are_usage_errors),
       RUN_TEST_IN_PLACE(the_command_forecasts_draws_and_scores),
   };
