@@ -68,8 +68,7 @@ bool report_has_footprint(const struct report *r);
 bool report_footprint(const struct report *r, bool markdown, struct grid *g);
 
 /* How the table came about, for its heading. */
-#define REPORT_LATENCY_WHAT \
-  "medians of each sample's percentiles, where every sample has them; longest: of all samples"
+#define REPORT_LATENCY_WHAT "medians of percentiles that every sample has; longest: of all samples"
 
 /* Does every sample of the cell that timed ops have this percentile? */
 bool report_has_percentile(const struct rundata *d, const struct rundata_cell *c, const char *unit);

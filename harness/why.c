@@ -161,9 +161,14 @@ void report_why(const struct report *r, const char *tick, const char *bullet, FI
 
 /* --- The command. */
 
+/* What rounds to nothing has no minus. */
+static double rounded(double percent) {
+  return fabs(percent) < 0.05 ? 0 : percent;
+}
+
 static void bounds_text(double lo, double hi, char *text, size_t size) {
   if (isfinite(lo) && isfinite(hi))
-    snprintf(text, size, "[%+.1f, %+.1f]", lo, hi);
+    snprintf(text, size, "[%+.1f, %+.1f]", rounded(lo), rounded(hi));
   else
     snprintf(text, size, "[?]");
 }
@@ -175,7 +180,7 @@ static bool add_line(struct grid *g, const char *name, double a, double b, doubl
   grid_value(GRID_NS, b, y);
   bounds_text(lo, hi, bounds, sizeof bounds);
   return grid_add(g, "%s", name) && grid_add(g, "%s", x) && grid_add(g, "%s", y) &&
-         grid_add(g, "%+.1f %%", diff) && grid_add(g, "%s", bounds);
+         grid_add(g, "%+.1f %%", rounded(diff)) && grid_add(g, "%s", bounds);
 }
 
 static bool print_why(const struct why *w, const char *a, const char *b) {

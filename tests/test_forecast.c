@@ -139,6 +139,25 @@ static void the_rest_of_a_lock_goes_both_ways(void **state) {
   assert_near(f.low, simulate(w, 100000).rate, 0.04);
 }
 
+/*
+ * Hand-offs of 90 ns make a convoy of seven threads. Much to do outside breaks it up, so that the
+ * dearer end, every pair paying, is the faster one: both ends are in the forecast all the same.
+ */
+static void a_convoy_that_breaks_up_turns_the_ends_around(void **state) {
+  (void)state;
+  struct world w = {7, {10, 47, 90}, EXPONENTIAL, EXPONENTIAL, EXPONENTIAL, LOCK_IN_ORDER};
+  struct pair_times t = observe(w);
+  t.two += 16;
+  struct forecast f = predict(&t, 7);
+  w.times.think = 47 + 16 * 6;
+  double serial = simulate(w, 100000).rate;
+  w.times.think = 47 + 16 * 21;
+  double coherent = simulate(w, 100000).rate;
+  assert_true(coherent > 1.05 * serial);
+  assert_near(f.low, serial, 0.04);
+  assert_near(f.high, coherent, 0.04);
+}
+
 /* Twice the times and two acquisitions: the same lock, under ops that are twice as long. */
 static void an_op_of_two_acquisitions_is_half_as_fast(void **state) {
   (void)state;
@@ -1002,6 +1021,7 @@ int main(void) {
       cmocka_unit_test(the_lock_is_taken_out_of_the_two_thread_point),
       cmocka_unit_test(simulated_locks_lie_in_the_forecast_of_two_threads),
       cmocka_unit_test(the_rest_of_a_lock_goes_both_ways),
+      cmocka_unit_test(a_convoy_that_breaks_up_turns_the_ends_around),
       cmocka_unit_test(an_op_of_two_acquisitions_is_half_as_fast),
       cmocka_unit_test(a_futex_has_a_wider_interval_than_a_spinning_lock),
       RUN_TEST_IN_PLACE(the_law_of_a_run_is_found_with_its_interval),
