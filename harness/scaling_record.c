@@ -166,7 +166,7 @@ static bool print_scores(const struct scored *list, size_t n, FILE *out) {
   struct grid g;
   grid_init(&g, 6, 2);
   bool ok = grid_add(&g, "case") && grid_add(&g, "strategy") && grid_add(&g, "threads") &&
-            grid_add(&g, "forecast, ops/s") && grid_add(&g, "measured") && grid_add(&g, " ");
+            grid_add(&g, "forecast, ops/s") && grid_add(&g, "measured") && grid_add(&g, "outcome");
   for (size_t i = 0; ok && i < n; i++) {
     char low[GRID_VALUE], high[GRID_VALUE], measured[GRID_VALUE];
     ok = grid_add(&g, "%s", list[i].row) && grid_add(&g, "%s", list[i].column) &&

@@ -534,6 +534,22 @@ static void a_law_is_as_wrong_beyond_its_points_as_at_them(void **state) {
   scaling_free(&s);
 }
 
+/* Median ns/op of one and more threads, without noise. */
+struct steady {
+  const char *strategy;
+  double ns[4]; /* at 1, 2, 4 and 8 threads; 0: not measured */
+};
+
+static void write_steady(const struct folder *p, const struct steady *list, size_t n, int rounds) {
+  FILE *f = create(p, "detail.txt");
+  for (size_t i = 0; i < n; i++)
+    for (int k = 0; k < 4; k++)
+      for (int r = 1; r <= rounds && list[i].ns[k] > 0; r++)
+        fprintf(f, "# run beef round %d seq %d\nBenchmarkCase/strategy=%s-%d\t1000\t%.9g ns/op\n",
+                r, r, list[i].strategy, 1 << k, list[i].ns[k]);
+  assert_int_equal(fclose(f), 0);
+}
+
 /* --- run.json and scores. */
 
 static const char *capture(struct folder *p, FILE **memory) {
@@ -583,6 +599,98 @@ static void forecasts_are_kept_in_run_json(void **state) {
   const json_t *of_law = json_array_get(list, 0);
   assert_string_equal(json_string_value(json_object_get(of_law, "model")), "usl");
   assert_int_equal(json_array_size(json_object_get(of_law, "from_threads")), 6);
+}
+
+/* 100 ns and 5 more for the second thread: four have 115 at best, 130 at worst. */
+static void a_record_says_what_was_forecast_from_what(void **state) {
+  struct folder *p = *state;
+  static const struct steady list[] = {{"a", {100, 52.5, 30}}};
+  write_steady(p, list, 1, 4);
+  write_json(p, CORES(4), "");
+  record(p, 0, 4);
+  const json_t *entry = json_array_get(rundata_fact(load(p), "forecasts"), 0);
+  assert_near(json_number_value(json_object_get(entry, "low_ops_s")), 4 / 130e-9, 1e-6);
+  assert_near(json_number_value(json_object_get(entry, "high_ops_s")), 4 / 115e-9, 1e-6);
+  assert_true(json_is_null(json_object_get(entry, "center_ops_s")));
+  assert_true(json_is_false(json_object_get(entry, "lock")));
+  const json_t *from = json_object_get(entry, "from_threads"); /* four threads are no part of it */
+  assert_int_equal(json_array_size(from), 2);
+  assert_int_equal(json_integer_value(json_array_get(from, 1)), 2);
+  /* A fitted law has a value of its own. */
+  static const struct steady fitted[] = {{"a", {100, 55, 32.5, 21.25}}}; /* sigma 0.1 */
+  write_steady(p, fitted, 1, 4);
+  write_json(p, CORES(8), "");
+  record(p, 0, 16);
+  entry = json_array_get(rundata_fact(load(p), "forecasts"), 0);
+  assert_near(json_number_value(json_object_get(entry, "center_ops_s")), 16 / 250e-9, 1e-6);
+}
+
+/* The answer to forecasts of a_record_says_what_was_forecast_from_what: 30.8M to 34.8M. */
+static void scores_say_how_far_off_and_which_order(void **state) {
+  struct folder *p = *state;
+  struct error e;
+  FILE *out = NULL;
+  void *other_state = NULL;
+  static const struct steady list[] = {{"above", {100, 52.5}}, {"below", {100, 52.5}},
+                                       {"in", {100, 52.5}},    {"near", {100, 52.5}},
+                                       {"slow", {100, 90}},    {"gone", {100, 90}}};
+  write_steady(p, list, 6, 4);
+  write_json(p, CORES(2), "");
+  record(p, 0, 4);
+  record(p, 0, 8);
+  load(p);
+  assert_int_equal(make_place(&other_state), 0);
+  struct folder *o = other_state;
+  FILE *f = create(o, "detail.txt");
+  static const struct {
+    const char *strategy;
+    double ns; /* at four threads; 32.5 ns are the forecast's low end, 28.75 its high one */
+  } answers[] = {{"above", 20}, {"below", 50}, {"in", 30}, {"near", 33}, {"slow", 25}};
+  for (int r = 1; r <= 8; r++)
+    for (size_t i = 0; i < 5; i++)
+      fprintf(f, "# run cafe round %d seq %d\nBenchmarkCase/strategy=%s-4\t1\t%.9g ns/op\n", r, r,
+              answers[i].strategy, answers[i].ns * (1 + (r - 4.5) / 100));
+  fprintf(
+      f, "BenchmarkCase/strategy=in-8\t1\t17 ns/op\nBenchmarkCase/strategy=above-8\t1\t17 ns/op\n");
+  assert_int_equal(fclose(f), 0);
+  write_json(o, CORES(4), "");
+  load(o);
+  capture(p, &out);
+  assert_true(scaling_score(&p->data, &o->data, out, &e));
+  const char *text = capture(p, &out);
+  assert_holds(text, "above by +44 %\n");  /* 50.0M of 34.8M */
+  assert_holds(text, "below by -35 %\n");  /* 20.0M of 30.8M */
+  assert_holds(text, "touches by -2 %\n"); /* 30.3M of 30.8M, which its interval holds */
+  assert_holds(text, "30.8M to 34.8M     33.3M           inside\n");
+  assert_holds(text, "1 of 5 inside their interval\n");
+  /*
+   * Of ten pairs four have "slow" in them, which was to be slower than the others. It was faster
+   * than "below", "in" and "near", and slower than "above". Eight threads had no core each.
+   */
+  assert_holds(text,
+               "of 10 pairs of strategies the forecast told 4 apart; 1 right, 3 wrong, 0 not");
+  assert_int_equal(remove_place(&other_state), 0);
+}
+
+/* What stands in different cases, or at different thread counts, is no pair. */
+static void only_what_was_compared_is_a_pair(void **state) {
+  struct folder *p = *state;
+  struct error e;
+  FILE *out = NULL, *f = create(p, "detail.txt");
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++)
+      for (int n = 1; n <= 8; n *= 2)
+        for (int r = 1; r <= 4; r++)
+          fprintf(f, "# run beef round %d seq %d\nBenchmarkCase/%c/strategy=%c-%d\t1\t%d ns/op\n",
+                  r, r, 'x' + i, 'a' + k, n, (k + 1) * 1000 / n);
+  assert_int_equal(fclose(f), 0);
+  write_json(p, CORES(8), "");
+  record(p, 2, 4);
+  record(p, 2, 8);
+  load(p);
+  capture(p, &out);
+  assert_true(scaling_score(&p->data, &p->data, out, &e));
+  assert_holds(capture(p, &out), "order: of 4 pairs of strategies the forecast told 4 apart");
 }
 
 /* The run holds 32 threads on 32 cores; its points of up to two, and of up to eight, forecast it.
@@ -811,22 +919,6 @@ static void refusals_and_orders_are_in_words(void **state) {
   assert_holds(show(p, 0), "scalability law, fitted on cores");
 }
 
-/* Median ns/op of one and more threads, without noise. */
-struct steady {
-  const char *strategy;
-  double ns[4]; /* at 1, 2, 4 and 8 threads; 0: not measured */
-};
-
-static void write_steady(const struct folder *p, const struct steady *list, size_t n, int rounds) {
-  FILE *f = create(p, "detail.txt");
-  for (size_t i = 0; i < n; i++)
-    for (int k = 0; k < 4; k++)
-      for (int r = 1; r <= rounds && list[i].ns[k] > 0; r++)
-        fprintf(f, "# run beef round %d seq %d\nBenchmarkCase/strategy=%s-%d\t1000\t%.9g ns/op\n",
-                r, r, list[i].strategy, 1 << k, list[i].ns[k]);
-  assert_int_equal(fclose(f), 0);
-}
-
 /*
  * Two threads lose x of a thread: four have 4 / (1 + 3x) of one at best and 4 / (1 + 6x) at worst,
  * which is 3.57 to 3.77, 3.08 to 3.48, 2.94 to 3.39, 1.82 to 2.5 and 1.18 to 1.82.
@@ -1011,6 +1103,40 @@ static void the_command_forecasts_draws_and_scores(void **state) {
   assert_int_equal(forecasts, 10);
 }
 
+/* Whole lines of plots/scaling.tsv. pool needs 50 ns alone, 49.65 to 50.2; two threads 25 each. */
+static void the_plot_has_rates_with_their_bounds(void **state) {
+  struct folder *p = *state;
+  char path[200], text[1 << 14];
+  write_laws(p, 32, 8);
+  FILE *f = fopen((snprintf(path, sizeof path, "%s/detail.txt", p->folder), path), "a");
+  assert_non_null(f);
+  fputs("BenchmarkOther/strategy=pool-1\t1\t50 ns/op\n", f); /* no curve */
+  assert_int_equal(fclose(f), 0);
+  write_json(p, CORES(32), "");
+  snprintf(path, sizeof path, "%s/plots/scaling.tsv", p->folder);
+  static const char *const lines[2][4] = {
+      {"\nCase\tpool\t1\t20000000\t19920318.7\t20140986.9\tpoint\n", "\nCase\tpool\t4\t80000000\t",
+       "\tover\n", "\nCase\tpool\t2\t40000000\t\t\tfit\n"},
+      {"\nCase\tpool\t32\t640000000\t", "\nCase\tpool\t1\t", "\nCase\tpool\t32\t",
+       "\nCase\tmalloc\t32\t"}};
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(i == 0 ? COMMAND("--cores", "2", p->folder) : COMMAND(p->folder), EXIT_DONE);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    for (int k = 0; k < 4; k++)
+      assert_holds(text, lines[i][k]);
+    assert_null(strstr(text, "Other"));
+  }
+  /* The law's line ends where the points do, and begins with one thread. */
+  size_t fits = 0;
+  for (const char *at = text; (at = strstr(at, "\tfit\n")) != NULL; at++)
+    fits++;
+  assert_int_equal(fits, 2 * 25);
+  assert_null(strstr(text, "over"));
+}
+
 #define RUN_TEST_IN_PLACE(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
 
 int main(void) {
@@ -1040,6 +1166,9 @@ int main(void) {
       RUN_TEST_IN_PLACE(forecasts_hold_what_the_laws_bring),
       RUN_TEST_IN_PLACE(a_law_is_as_wrong_beyond_its_points_as_at_them),
       RUN_TEST_IN_PLACE(forecasts_are_kept_in_run_json),
+      RUN_TEST_IN_PLACE(a_record_says_what_was_forecast_from_what),
+      RUN_TEST_IN_PLACE(scores_say_how_far_off_and_which_order),
+      RUN_TEST_IN_PLACE(only_what_was_compared_is_a_pair),
       RUN_TEST_IN_PLACE(a_run_scores_what_its_first_points_forecast),
       RUN_TEST_IN_PLACE(a_miss_is_called_one),
       RUN_TEST_IN_PLACE(what_cannot_be_scored_is_said),
@@ -1058,6 +1187,7 @@ int main(void) {
       RUN_TEST_IN_PLACE(waits_that_barging_cannot_explain_are_said),
       cmocka_unit_test(wrong_command_lines_are_usage_errors),
       RUN_TEST_IN_PLACE(the_command_forecasts_draws_and_scores),
+      RUN_TEST_IN_PLACE(the_plot_has_rates_with_their_bounds),
   };
   return cmocka_run_group_tests_name("forecast", tests, NULL, NULL);
 }
