@@ -62,7 +62,6 @@ static void add_point(struct scaling_curve *c, const struct scaling *s,
       .threads = cell->threads,
       .ns = {stats_median(v->sorted, v->n), ranks.lo >= 1 ? v->sorted[ranks.lo - 1] : NAN,
              ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : NAN},
-      .oversubscribed = s->cpus > 0 && cell->threads > s->cpus,
   };
   p->on_cores = cell->threads <= s->cores && !has_bound(v) && p->ns.value > 0 &&
                 c->on_cores < BOOTSTRAP_CELLS && uses_all_threads(s->data, cell);
@@ -382,8 +381,7 @@ bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
   struct forecast f;
   size_t n = 0;
   *out = (struct scaling_forecast){.low = NAN, .high = NAN, .center = NAN};
-  /* Without an interval of its samples a forecast would claim to know them exactly. */
-  if ((!c->fitted && !c->has_pair) || c->draw_count == 0)
+  if (!c->fitted && !c->has_pair)
     return true;
   for (size_t i = 0; i < c->draw_count; i++) {
     if (!c->fitted && c->all.parts.has_lock && !c->draws[i].parts.has_lock)
@@ -393,6 +391,7 @@ bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
     lows[n] = f.low;
     highs[n++] = f.high;
   }
+  /* Without an interval of its samples a forecast would claim to know them exactly. */
   if (n == 0)
     return true;
   out->model = c->fitted ? SCALING_USL : SCALING_PAIR;

@@ -32,7 +32,6 @@ struct scaling_point {
   unsigned threads;
   struct scaling_value ns; /* median ns/op, interval by order statistics */
   bool on_cores;           /* enters the models */
-  bool oversubscribed;     /* more threads than CPUs */
 };
 
 /* One draw of rounds: what the intervals are made of. */

@@ -308,7 +308,7 @@ static void points_beyond_the_cores_enter_no_model(void **state) {
   assert_string_equal(c->why, "2 thread counts on 2 cores; the law needs 4");
   assert_int_equal(c->point_count, 6);
   assert_int_equal(c->on_cores, 2);
-  assert_true(c->points[2].oversubscribed && !c->points[1].oversubscribed);
+  assert_true(c->points[1].on_cores && !c->points[2].on_cores);
   assert_true(c->has_pair);
   assert_within(&c->excess, 0.02 + 2 * 0.0004);
   scaling_free(&s);
@@ -385,7 +385,10 @@ static void many_thread_counts_are_no_harm(void **state) {
   scaling_free(&s);
 }
 
-/* Sixteen threads took from half to twice the law's time: the fit hardly listens to them. */
+/*
+ * Sixteen threads took the law's time or five times as long: the fit hardly listens to them (6 %
+ * off at eight; 28 % if all points weighed the same).
+ */
 static void noisy_points_weigh_little(void **state) {
   struct folder *p = *state;
   struct scaling s;
@@ -394,12 +397,11 @@ static void noisy_points_weigh_little(void **state) {
     write_cell(f, &laws[0], n, 8);
   for (int r = 1; r <= 8; r++)
     fprintf(f, "# run beef round %d seq %d\nBenchmarkCase/strategy=malloc-16\t1000\t%.9g ns/op\n",
-            r, r, (r % 2 ? 0.5 : 2) / law(100, 0.02, 0.0004, 16));
+            r, r, (r % 2 ? 1 : 5) / law(100, 0.02, 0.0004, 16));
   assert_int_equal(fclose(f), 0);
   write_json(p, CORES(16), "");
   model(p, 0, &s);
-  assert_near(1 / law(100, s.curves[0].sigma.value, s.curves[0].kappa.value, 8),
-              1 / law(100, 0.02, 0.0004, 8), 0.01);
+  assert_near(usl_rate(&s.curves[0].all.usl, 8), law(100, 0.02, 0.0004, 8), 0.1);
   scaling_free(&s);
 }
 
