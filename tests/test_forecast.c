@@ -958,6 +958,10 @@ static void a_fitted_law_shows_its_error_and_no_pair(void **state) {
   assert_holds(text, expected);
   assert_null(strstr(text, "not fitted"));
   assert_null(strstr(text, "no fit"));
+  /* Amdahl's law has no peak: 100 (1 + 0.1 (N - 1)) / N. */
+  static const struct steady amdahl[] = {{"a", {100, 55, 32.5, 21.25}}};
+  write_steady(p, amdahl, 1, 4);
+  assert_holds(show(p, 0), "  none [none, none]  ");
   /* One of two curves is refused, by name. */
   write_steady(p, list, 2, 4);
   text = show(p, 0);
