@@ -633,10 +633,10 @@ static void scores_say_how_far_off_and_which_order(void **state) {
   struct error e;
   FILE *out = NULL;
   void *other_state = NULL;
-  static const struct steady list[] = {{"above", {100, 52.5}}, {"below", {100, 52.5}},
-                                       {"in", {100, 52.5}},    {"near", {100, 52.5}},
-                                       {"slow", {100, 90}},    {"gone", {100, 90}}};
-  write_steady(p, list, 6, 4);
+  static const struct steady list[] = {
+      {"above", {100, 52.5}}, {"over", {100, 52.5}}, {"below", {100, 52.5}}, {"in", {100, 52.5}},
+      {"near", {100, 52.5}},  {"slow", {100, 90}},   {"gone", {100, 90}}};
+  write_steady(p, list, 7, 4);
   write_json(p, CORES(2), "");
   record(p, 0, 4);
   record(p, 0, 8);
@@ -647,9 +647,10 @@ static void scores_say_how_far_off_and_which_order(void **state) {
   static const struct {
     const char *strategy;
     double ns; /* at four threads; 32.5 ns are the forecast's low end, 28.75 its high one */
-  } answers[] = {{"above", 20}, {"below", 50}, {"in", 30}, {"near", 33}, {"slow", 25}};
+  } answers[] = {{"above", 20}, {"below", 50},  {"in", 30},
+                 {"near", 33},  {"over", 28.5}, {"slow", 25}};
   for (int r = 1; r <= 8; r++)
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 6; i++)
       fprintf(f, "# run cafe round %d seq %d\nBenchmarkCase/strategy=%s-4\t1\t%.9g ns/op\n", r, r,
               answers[i].strategy, answers[i].ns * (1 + (r - 4.5) / 100));
   fprintf(
@@ -663,14 +664,15 @@ static void scores_say_how_far_off_and_which_order(void **state) {
   assert_holds(text, "above by +44 %\n");  /* 50.0M of 34.8M */
   assert_holds(text, "below by -35 %\n");  /* 20.0M of 30.8M */
   assert_holds(text, "touches by -2 %\n"); /* 30.3M of 30.8M, which its interval holds */
+  assert_holds(text, "touches by +1 %\n"); /* 35.1M of 34.8M, likewise */
   assert_holds(text, "30.8M to 34.8M     33.3M           inside\n");
-  assert_holds(text, "1 of 5 inside their interval\n");
+  assert_holds(text, "1 of 6 inside their interval\n");
   /*
-   * Of ten pairs four have "slow" in them, which was to be slower than the others. It was faster
-   * than "below", "in" and "near", and slower than "above". Eight threads had no core each.
+   * Of 15 pairs five have "slow" in them, which was to be slower than the others. It was faster
+   * than "below", "in", "near" and "over", and slower than "above". Eight threads had no core each.
    */
   assert_holds(text,
-               "of 10 pairs of strategies the forecast told 4 apart; 1 right, 3 wrong, 0 not");
+               "of 15 pairs of strategies the forecast told 5 apart; 1 right, 4 wrong, 0 not");
   assert_int_equal(remove_place(&other_state), 0);
 }
 
@@ -825,15 +827,18 @@ static void a_lock_shows_its_knee_and_what_it_met(void **state) {
   assert_holds(text, "does not scale");
 }
 
-/* One strategy's two points with a lock, without noise. `missing`: the round without holds. */
-static void write_named_lock(const struct folder *p, const char *name, int missing) {
+/*
+ * One strategy's two points with a lock, without noise. two: ns/op at two threads; `missing`: the
+ * round without holds.
+ */
+static void write_named_lock(const struct folder *p, const char *name, double two, int missing) {
   FILE *f = create(p, "detail.txt");
   for (int r = 1; r <= 6; r++)
     for (int n = 1; n <= 2; n++)
       fprintf(f,
-              "# run beef round %d seq %d\nBenchmarkCase/%s-%d\t1000\t%d ns/op\t2 lockacq/op\t"
+              "# run beef round %d seq %d\nBenchmarkCase/%s-%d\t1000\t%g ns/op\t2 lockacq/op\t"
               "0.5 contended/op\t10 lockwait-ns/op%s",
-              r, r, name, n, n == 1 ? 200 : 125,
+              r, r, name, n, n == 1 ? 200 : two,
               r == missing ? "\n"
               : n == 1     ? "\t20 lockhold-ns/op\n"
                            : "\t40 lockhold-ns/op\n");
@@ -853,7 +858,7 @@ static void locks_that_spin_are_known_by_their_option(void **state) {
                {"strategy=l:lock=mcs", true}};
   for (size_t i = 0; i < 4; i++) {
     struct scaling s;
-    write_named_lock(p, locks[i].name, 0);
+    write_named_lock(p, locks[i].name, 125, 0);
     model(p, 0, &s);
     assert_int_equal(s.curves[0].all.parts.spins, locks[i].spins);
     scaling_free(&s);
@@ -877,7 +882,7 @@ static void draws_of_a_lock_all_go_through_its_model(void **state) {
   struct folder *p = *state;
   struct scaling s;
   struct scaling_forecast f;
-  write_named_lock(p, "strategy=l", 0);
+  write_named_lock(p, "strategy=l", 125, 0);
   model(p, 0, &s);
   const struct scaling_curve *c = &s.curves[0];
   struct forecast truth = predict(&c->all.pair, 16);
@@ -893,7 +898,7 @@ static void draws_of_a_lock_all_go_through_its_model(void **state) {
 static void holds_that_one_round_lacks_make_no_lock(void **state) {
   struct folder *p = *state;
   struct scaling s;
-  write_named_lock(p, "strategy=l", 3);
+  write_named_lock(p, "strategy=l", 125, 3);
   model(p, 0, &s);
   assert_false(s.curves[0].all.parts.has_lock);
   assert_non_null(s.curves[0].why_no_lock);
@@ -1003,12 +1008,15 @@ static void disturbed_samples_on_cores_are_counted(void **state) {
  */
 static void lock_tables_show_what_follows_from_the_counters(void **state) {
   struct folder *p = *state;
-  write_named_lock(p, "strategy=l", 0);
+  write_named_lock(p, "strategy=l", 125, 0);
   const char *text = show(p, 0);
   assert_holds(text, "    l        2  7.69M–9.09M  8.80M   8.70M     8.00M  +10 %    +9 %\n");
   assert_holds(text, "    l  20.0ns   90.0ns  5.5 [5.5, 5.5]");
   assert_holds(text, "      25 %   60 %\n");
   assert_null(strstr(text, "none"));
+  /* Where two threads cost no more, there is nothing to have a share of. */
+  write_named_lock(p, "strategy=l", 100, 0);
+  assert_holds(show(p, 0), "      25 %      -\n");
 }
 
 /* Two threads wait 150 ns each time, longer than the other's whole cycle of 110. */
