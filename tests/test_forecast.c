@@ -1117,6 +1117,13 @@ static void the_command_forecasts_draws_and_scores(void **state) {
   assert_int_equal(forecasts, 10);
 }
 
+static size_t occurrences(const char *text, const char *part) {
+  size_t n = 0;
+  for (; (text = strstr(text, part)) != NULL; text++)
+    n++;
+  return n;
+}
+
 /* Whole lines of plots/scaling.tsv. pool needs 50 ns alone, 49.65 to 50.2; two threads 25 each. */
 static void the_plot_has_rates_with_their_bounds(void **state) {
   struct folder *p = *state;
@@ -1144,10 +1151,9 @@ static void the_plot_has_rates_with_their_bounds(void **state) {
     assert_null(strstr(text, "Other"));
   }
   /* The law's line ends where the points do, and begins with one thread. */
-  size_t fits = 0;
-  for (const char *at = text; (at = strstr(at, "\tfit\n")) != NULL; at++)
-    fits++;
-  assert_int_equal(fits, 2 * 25);
+  assert_int_equal(occurrences(text, "\tfit\n"), 2 * 25);
+  assert_int_equal(occurrences(text, "\nCase\tpool\t1\t"), 2);
+  assert_int_equal(occurrences(text, "\nCase\tpool\t32\t"), 2);
   assert_null(strstr(text, "over"));
 }
 
