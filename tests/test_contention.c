@@ -510,6 +510,7 @@ static void wrong_command_lines_say_what_is_right(void **state) {
   assert_int_equal(COMMAND(p, contention_main, "--threads", "2x", p->folder), EXIT_USAGE);
   holds(p->text, "contention: --threads needs a number from 1 to 65536, not 2x");
   assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads", "-2"), EXIT_USAGE);
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads", "+2"), EXIT_USAGE);
   assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads"), EXIT_USAGE);
   assert_int_equal(COMMAND(p, contention_main, p->folder, "--case"), EXIT_USAGE);
   holds(p->text, "poolbench contention RUN [--case PART] [--threads N]");
