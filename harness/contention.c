@@ -4,6 +4,7 @@
 #include "harness/grid.h"
 #include "harness/plural.h"
 #include "harness/why.h"
+#include "strategies/pool.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -67,7 +68,7 @@ static double median_or(const struct rundata *d, const struct rundata_cell *c, c
 /* "X:pools=private" for "X", else per-thread, whose threads share no pool by design. */
 static size_t private_column(const struct rundata *d, size_t column) {
   char name[200];
-  snprintf(name, sizeof name, "%s:pools=private", d->columns.names[column]);
+  snprintf(name, sizeof name, "%s:" STRATEGY_PRIVATE_POOLS, d->columns.names[column]);
   size_t stand_in = d->columns.count;
   for (size_t i = 0; i < d->columns.count; i++) {
     if (strcmp(d->columns.names[i], name) == 0)
@@ -178,7 +179,7 @@ static void say_slower(struct contention *c, const struct scene *s, double part)
         fmin(100, fmax(0, 100 * c->slower_machine / c->slower)), c->private_arm);
   else
     add(c, "; how much of it is sharing's needs an arm that shares nothing (--strategies "
-           "...,NAME:pools=private)");
+           "...,NAME:" STRATEGY_PRIVATE_POOLS ")");
 }
 
 /* The part of the loss that is largest names the limit. */

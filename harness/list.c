@@ -16,13 +16,19 @@ static void list_cases(const struct workload *w) {
     printf("    --set %s=%-12s %s (%s)\n", o->key, o->values, o->what, o->fallback);
 }
 
+static void list_options(const struct strategy_option *list) {
+  for (const struct strategy_option *o = list; o && o->key; o++)
+    printf("    :%s=%-12s %s (%s)\n", o->key, o->values, o->what, o->fallback);
+}
+
 static void list_strategies(void) {
   puts("\nstrategies (--strategies NAME[:option=value][+discipline],...)");
   for (size_t i = 0; strategies[i]; i++) {
     printf("  %-18s %s\n", strategies[i]->name, strategies[i]->summary);
-    for (const struct strategy_option *o = strategies[i]->options; o && o->key; o++)
-      printf("    :%s=%-12s %s (%s)\n", o->key, o->values, o->what, o->fallback);
+    list_options(strategies[i]->options);
   }
+  puts("  and with every strategy");
+  list_options(strategy_common_options);
 }
 
 static void list_allocators(void) {

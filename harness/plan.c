@@ -123,7 +123,8 @@ static bool add_row(struct plan *p, struct plan_cell like, struct error *e) {
       continue;
     bool fits =
         cell_fits(info, like.arm->strategy, like.arm->discipline, like.team, why, sizeof why) &&
-        (!strstr(like.arm->spec, ":pools=private") || cell_fits_private(info, why, sizeof why));
+        (!strstr(like.arm->spec, ":" STRATEGY_PRIVATE_POOLS) ||
+         cell_fits_private(info, why, sizeof why));
     if (!fits) {
       if (like.headline && !add_skip(p, like.row, like.arm, why, e))
         return false;

@@ -79,7 +79,7 @@ static uint64_t cell_window(const struct plan *p, const struct plan_cell *c,
 /* The team's time per op. */
 static double op_wall(const struct plan_cell *c, unsigned running) {
   bool waits = running > 1 && (c->arm->strategy->flags & STRATEGY_ONE_LOCK) &&
-               !strstr(c->arm->spec, ":pools=private");
+               !strstr(c->arm->spec, ":" STRATEGY_PRIVATE_POOLS);
   return c->row->info->op_hint_ns * (waits ? ONE_LOCK_FACTOR : 1) / running;
 }
 

@@ -304,6 +304,8 @@ void worker_measure_with(const struct cell *cell, const struct worker_target *ta
   }
   w->cell = limit_threads(cell, target->of, sample);
   w->target = *target;
+  if (strategy_given(target->options, target->option_count, STRATEGY_NO_STATES))
+    w->cell.no_states = true;
   w->of = *target->of;
   w->sample = sample;
   w->has_speed = speed_measure(&w->speed_ns);

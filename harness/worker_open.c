@@ -69,9 +69,9 @@ static bool open_pool(struct worker *w) {
       .why_size = sizeof why,
   };
   unsigned count = 1;
-  if (strategy_is_private(target->options, target->option_count)) {
+  if (strategy_given(target->options, target->option_count, STRATEGY_PRIVATE_POOLS)) {
     if (!cell_fits_private(&w->of, why, sizeof why)) {
-      sample_set_error(w->sample, "pools=private cannot run %s: %s", w->of.name, why);
+      sample_set_error(w->sample, STRATEGY_PRIVATE_POOLS " cannot run %s: %s", w->of.name, why);
       return false;
     }
     count = w->cell.threads;

@@ -66,10 +66,16 @@ const struct strategy *strategy_parse(const char *spec, char storage[STRATEGY_SP
                                       char *why, size_t why_size);
 
 /*
- * Every strategy takes pools=private besides its own options: the harness opens one pool a thread
- * (harness/pools.h). Has it been given?
+ * What every strategy takes besides its own options; the harness heeds them: one pool for all
+ * threads or one a thread (harness/pools.h), and whether states are timed (harness/budget.h), which
+ * shows what timing them costs. The list ends with key NULL.
  */
-bool strategy_is_private(const char *const *options, size_t count);
+extern const struct strategy_option strategy_common_options[];
+#define STRATEGY_PRIVATE_POOLS "pools=private"
+#define STRATEGY_NO_STATES "states=off"
+
+/* Is this option ("key=value") among them? */
+bool strategy_given(const char *const *options, size_t count, const char *option);
 
 /*
  * In a check build: the strategy wrapped by the checker; else the strategy itself. Only one

@@ -83,6 +83,8 @@ static void a_wrong_option_is_named(void **state) {
   refused("per-thread:=3", "option \"=3\" is not key=value");
   refused("per-thread:", "option \"\" is not key=value");
   refused("per-thread:cap=3:cap=4", "option \"cap\" is given twice");
+  refused("malloc:states=of", "states=of: it takes on,off");
+  refused("malloc:pools=own", "pools=own: it takes shared,private");
   refused("per-thread:cap=3:", "option \"\" is not key=value");
 }
 

@@ -312,11 +312,31 @@ static void states_add_up_to_the_time_of_all_threads(void **state) {
   sample_free(&s);
 }
 
+/* The same as an option of the strategy, so that both can be arms of one run. */
+static void an_arm_can_leave_states_out(void **state) {
+  (void)state;
+  static const char *const options[] = {STRATEGY_NO_STATES};
+  struct cell cell = cell_of(2);
+  struct sample s = {0};
+  double value;
+  struct worker_target target = {.workload = &fake,
+                                 .of = &plain_case,
+                                 .strategy = strategy_find("global-locked"),
+                                 .options = options,
+                                 .option_count = 1,
+                                 .counter_sources = counter_sources};
+  worker_measure_with(&cell, &target, &s);
+  assert_null(s.error);
+  assert_true(get(&s, "ns/op") > 0);
+  assert_false(sample_get(&s, "heap-ns/op", &value));
+  sample_free(&s);
+}
+
 /* One pool a thread: counts are sums, no lock ever changes its owner, and cases that pass objects
  * from thread to thread are refused. */
 static void private_pools_share_nothing(void **state) {
   (void)state;
-  static const char *const options[] = {"pools=private"};
+  static const char *const options[] = {STRATEGY_PRIVATE_POOLS};
   struct workload_case alone = plain_case;
   struct cell cell = cell_of(3);
   struct sample s = {0};
@@ -697,6 +717,7 @@ int main(void) {
       RESET(shared_lines_are_looked_for_when_asked),
       RESET(short_ops_are_timed_now_and_then),
       RESET(states_add_up_to_the_time_of_all_threads),
+      RESET(an_arm_can_leave_states_out),
       RESET(private_pools_share_nothing),
       RESET(the_sample_travels),
       RESET(a_warm_up_that_does_not_settle_is_flagged),

@@ -41,11 +41,29 @@ static const char *option_key_at(const struct strategy *s, size_t i) {
   return s->options[i].key;
 }
 
-static const struct strategy_option *find_option(const struct strategy *s, const char *key) {
-  for (const struct strategy_option *o = s->options; o && o->key; o++)
+static const struct strategy_option *find_option(const struct strategy_option *list,
+                                                 const char *key) {
+  for (const struct strategy_option *o = list; o && o->key; o++)
     if (strcmp(o->key, key) == 0)
       return o;
   return NULL;
+}
+
+const struct strategy_option strategy_common_options[] = {
+    {"pools", "shared", "shared,private", "private: a pool for each thread, so nothing is shared"},
+    {"states", "on", "on,off", "off: where the time goes is not measured, nor its price paid"},
+    {NULL, NULL, NULL, NULL},
+};
+
+/* One of the values of a common option, which lists them all. */
+static bool check_common(const struct strategy *s, const struct strategy_option *o,
+                         const char *value, char *why, size_t why_size) {
+  size_t length = strlen(value);
+  for (const char *at = o->values; *at; at += strcspn(at, ","), at += *at == ',')
+    if (strcspn(at, ",") == length && strncmp(at, value, length) == 0)
+      return true;
+  snprintf(why, why_size, "strategy %s: %s=%s: it takes %s", s->name, o->key, value, o->values);
+  return false;
 }
 
 /* Checks "key=value" and that no earlier option has the same key. */
@@ -58,12 +76,11 @@ static bool check_option(const struct strategy *s, char *text, const char *const
   }
   size_t length = (size_t)(equals - text);
   *equals = '\0';
-  if (strcmp(text, "pools") == 0) {
-    if (strcmp(equals + 1, "private") != 0 && strcmp(equals + 1, "shared") != 0) {
-      snprintf(why, why_size, "strategy %s: pools=%s: shared or private", s->name, equals + 1);
+  const struct strategy_option *common = find_option(strategy_common_options, text);
+  if (common) {
+    if (!check_common(s, common, equals + 1, why, why_size))
       return false;
-    }
-  } else if (!find_option(s, text)) {
+  } else if (!find_option(s->options, text)) {
     if (!s->options) {
       snprintf(why, why_size, "strategy %s takes no options, \"%s\" was given", s->name, text);
     } else {
@@ -82,9 +99,9 @@ static bool check_option(const struct strategy *s, char *text, const char *const
   return true;
 }
 
-bool strategy_is_private(const char *const *options, size_t count) {
+bool strategy_given(const char *const *options, size_t count, const char *option) {
   for (size_t i = 0; i < count; i++)
-    if (strcmp(options[i], "pools=private") == 0)
+    if (strcmp(options[i], option) == 0)
       return true;
   return false;
 }
