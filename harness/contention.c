@@ -24,7 +24,6 @@
 struct spent {
   bool known;
   double available; /* M x ns/op */
-  double low, high; /* the same by the bounds of the median */
   double heap, lock, retries, work;
   double idle;      /* what is left of available: idle, or used by others */
   double remainder; /* share of thread time */
@@ -40,12 +39,8 @@ static bool spent_of(struct spent *s, const struct rundata *d, const struct rund
   bool ok = true;
   if (set.n > 0 && (ok = budgets_center(&set, &center))) {
     double m = c->threads < cpus ? c->threads : cpus, n = c->threads;
-    const struct rundata_values *total = rundata_unit(d, c, "ns/op");
-    struct stats_ranks ranks = stats_median_ranks(total->n, 0.95);
     s->known = true;
     s->available = m * center.total;
-    s->low = m * (ranks.lo >= 1 ? total->sorted[ranks.lo - 1] : 0);
-    s->high = m * (ranks.hi <= total->n ? total->sorted[ranks.hi - 1] : INFINITY);
     s->heap = n * center.state[BUDGET_HEAP];
     s->lock = n * center.state[BUDGET_SPIN];
     s->retries = n * (center.state[BUDGET_CAS] + center.state[BUDGET_SCAN]);
@@ -248,12 +243,30 @@ static bool doubtful(struct contention *c, const struct scene *s) {
   return true;
 }
 
+/* The ratio of the two cells' ns/op by Hodges and Lehmann, with its interval. */
+static bool compare_threads(struct contention *c, const struct scene *s) {
+  struct analysis_options o = {.alpha = 0.05, .confidence = 0.95, .ci = true};
+  struct series one = rundata_series(rundata_unit(s->d, s->one_cell, "ns/op"));
+  struct series now = rundata_series(rundata_unit(s->d, s->cell, "ns/op"));
+  struct comparison ratio;
+  struct stats_work *work = stats_work_new();
+  char why[200];
+  bool ok = work && analysis_compare(work, &now, &one, &o, &ratio, why, sizeof why);
+  if (ok) {
+    double m = s->threads < s->cpus ? s->threads : s->cpus;
+    c->efficiency = (1 + ratio.delta.center) / m;
+    c->low = (1 + fmax(-1, ratio.delta.lo)) / m;
+    c->high = (1 + ratio.delta.hi) / m;
+  }
+  stats_work_free(work);
+  return ok;
+}
+
 static bool judge(struct contention *c, const struct scene *s, size_t row, size_t column) {
   double alone;
   bool ok = true;
-  c->efficiency = s->one.available / s->now.available;
-  c->low = s->one.low / s->now.high;
-  c->high = s->now.low > 0 ? s->one.high / s->now.low : INFINITY;
+  if (!compare_threads(c, s))
+    return false;
   if (!judge_work(c, s->d, row, column, s->threads, s->cpus, &s->one, &s->now))
     return false;
   if (doubtful(c, s))

@@ -474,6 +474,11 @@ const struct rundata_values *rundata_unit(const struct rundata *d, const struct 
   return NULL;
 }
 
+struct series rundata_series(const struct rundata_values *v) {
+  return (struct series){
+      .values = v->values, .sorted = v->sorted, .origins = v->origins, .n = v->n};
+}
+
 bool rundata_median(const struct rundata *d, const struct rundata_cell *c, const char *unit,
                     double *median) {
   const struct rundata_values *v = rundata_unit(d, c, unit);

@@ -82,6 +82,9 @@ const struct rundata_cell *rundata_headline(const struct rundata *d, size_t row,
 const struct rundata_values *rundata_unit(const struct rundata *d, const struct rundata_cell *c,
                                           const char *unit);
 
+/* The same, as the comparer takes them. */
+struct series rundata_series(const struct rundata_values *v);
+
 /* Median of a unit; false when the cell has none. */
 bool rundata_median(const struct rundata *d, const struct rundata_cell *c, const char *unit,
                     double *median);

@@ -9,11 +9,6 @@
 const char *const verdict_unit_names[VERDICT_UNITS] = {
     [VERDICT_NS] = "ns/op", [VERDICT_BYTES] = "B/op", [VERDICT_ALLOCS] = "allocs/op"};
 
-static struct series series_of(const struct rundata_values *v) {
-  return (struct series){
-      .values = v->values, .sorted = v->sorted, .origins = v->origins, .n = v->n};
-}
-
 static bool constant(const struct rundata_values *v) {
   return v->sorted[0] == v->sorted[v->n - 1];
 }
@@ -50,7 +45,7 @@ static bool compare_unit(const struct rundata *d, struct stats_work *work, enum 
         continue;
       /* Ops are counted whole, so counts per op are mostly exact. */
       o.exact = unit != VERDICT_NS && constant(base) && constant(other);
-      struct series a = series_of(base), b = series_of(other);
+      struct series a = rundata_series(base), b = rundata_series(other);
       struct row_verdict *r = &out[*count];
       *r = (struct row_verdict){.row = row, .column = column};
       char why[200] = "out of memory";

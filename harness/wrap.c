@@ -11,13 +11,21 @@ size_t wrap_columns(const char *text, size_t n) {
   return columns;
 }
 
+/* Bytes up to the next blank that a line may end at: a figure keeps its per cent sign. */
+static size_t word_length(const char *word) {
+  size_t bytes = strcspn(word, " \n");
+  if (word[bytes] == ' ' && word[bytes + 1] == '%')
+    bytes += 1 + strcspn(word + bytes + 1, " \n");
+  return bytes;
+}
+
 /* One line of `length` bytes, newline included in what is printed. */
 static void print_line(const char *line, size_t length, size_t width, FILE *out) {
   const char *end = line + length, *word = line + strspn(line, " ");
   size_t indent = (size_t)(word - line), used = indent;
   fprintf(out, "%*s", (int)indent, "");
   for (bool first = true; word < end; first = false) {
-    size_t bytes = strcspn(word, " \n"), columns = wrap_columns(word, bytes);
+    size_t bytes = word_length(word), columns = wrap_columns(word, bytes);
     if (!first && used + 1 + columns > width) {
       fprintf(out, "\n%*s", (int)indent + 2, "");
       used = indent + 2;

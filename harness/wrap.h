@@ -15,7 +15,8 @@ size_t wrap_columns(const char *text, size_t n);
 
 /*
  * Prints lines, those of more than `width` columns (WRAP_WIDTH at most) broken at blanks; the rest
- * of one is set in by two more columns than its beginning. A longer word has a line of its own.
+ * of one is set in by two more columns than its beginning. A longer word has a line of its own, and
+ * a figure is not parted from its per cent sign.
  */
 void wrap_print(const char *text, size_t width, FILE *out);
 

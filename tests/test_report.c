@@ -521,6 +521,7 @@ static void sentences_are_broken_at_blanks(void **state) {
       {"µµµ µµµ", "µµµ µµµ\n", 7}, /* characters, not bytes */
       {"", "", 10},
       {"a\n\nb\n", "a\n\nb\n", 10},
+      {"aaa 12 %, b", "aaa\n  12 %,\n  b\n", 6}, /* a figure and its per cent sign */
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char *text = NULL;
