@@ -1,4 +1,4 @@
-/* Formatting of error values; see error.h. */
+/* Formatting of error values, and printing them at the end; see error.h. */
 #include "harness/error.h"
 
 #include <errno.h>
@@ -25,4 +25,12 @@ bool error_errno(struct error *e, enum exit_status status, const char *format, .
   if (n >= 0 && (size_t)n < sizeof e->text)
     snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", strerror(saved));
   return false;
+}
+
+int error_finish(bool ok, const struct error *e) {
+  if (ok)
+    return EXIT_DONE;
+  fflush(stdout); /* so that the error comes last where both go to one place */
+  fprintf(stderr, "poolbench: %s\n", e->text);
+  return (int)e->status;
 }

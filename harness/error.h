@@ -35,4 +35,10 @@ bool error_set(struct error *e, enum exit_status status, const char *format, ...
 bool error_errno(struct error *e, enum exit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * The end of a command's main: returns EXIT_DONE when ok, else flushes what was printed so far,
+ * prints e on stderr and returns its status. Whether all output arrived, the program's main sees.
+ */
+int error_finish(bool ok, const struct error *e);
+
 #endif

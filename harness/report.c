@@ -487,11 +487,6 @@ int report_main(int argc, char **argv) {
     help(stdout);
   else
     ok = ok && report_load(&r, o.folder, &e) && make(&r, &o, &e);
-  ok = ok && (fflush(stdout) == 0 || error_errno(&e, EXIT_INPUT, "standard output"));
   report_free(&r);
-  if (ok)
-    return EXIT_DONE;
-  fflush(stdout);
-  fprintf(stderr, "poolbench: %s\n", e.text);
-  return (int)e.status;
+  return error_finish(ok, &e);
 }

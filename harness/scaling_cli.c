@@ -196,11 +196,6 @@ int scaling_main(int argc, char **argv) {
   else
     ok = ok && report_load(&r, o.folder, &e) &&
          (o.other && !o.forecast ? true : make(&r, &o, &e)) && (!o.other || score(&r, o.other, &e));
-  ok = ok && (fflush(stdout) == 0 || error_errno(&e, EXIT_INPUT, "standard output"));
   report_free(&r);
-  if (ok)
-    return EXIT_DONE;
-  fflush(stdout);
-  fprintf(stderr, "poolbench: %s\n", e.text);
-  return (int)e.status;
+  return error_finish(ok, &e);
 }

@@ -60,11 +60,6 @@ int selection_main(const struct selection_command *c, int argc, char **argv) {
     return EXIT_DONE;
   }
   bool ok = parse(c, argc, argv, &s, &e) && rundata_load(&d, s.words[0], &e) && c->run(&s, &d, &e);
-  ok = ok && (fflush(stdout) == 0 || error_errno(&e, EXIT_INPUT, "standard output"));
   rundata_free(&d);
-  if (ok)
-    return EXIT_DONE;
-  fflush(stdout);
-  fprintf(stderr, "poolbench: %s\n", e.text);
-  return (int)e.status;
+  return error_finish(ok, &e);
 }

@@ -61,7 +61,8 @@ static void help_takes_a_command(void **state) {
 
 static void output_that_does_not_arrive_is_an_error(void **state) {
   (void)state;
-  const char *const commands[] = {"list", "--help", "run --help", "--version"};
+  const char *const commands[] = {"list",          "--help",         "run --help", "--version",
+                                  "report --help", "scaling --help", "why --help"};
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
     char arguments[50];
     snprintf(arguments, sizeof arguments, "%s >/dev/full", commands[i]);
