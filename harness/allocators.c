@@ -140,10 +140,9 @@ static bool add_item(struct allocators *a, const char *item, const char *const *
     suggest_offer(&near, known_allocators[i].name);
   }
   return error_set(e, EXIT_USAGE,
-                   "--allocators: unknown allocator \"%s\"%s%s%s; there are glibc, jemalloc, "
+                   "--allocators: unknown allocator \"%s\"%s; there are glibc, jemalloc, "
                    "gperftools, mimalloc, tbbmalloc, LABEL=/path/lib.so and all",
-                   item, near.best ? "; did you mean " : "", near.best ? near.best : "",
-                   near.best ? "?" : "");
+                   item, suggest_text(&near, ""));
 }
 
 static bool add_list(struct allocators *a, const char *list, const char *const *folders,

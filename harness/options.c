@@ -109,9 +109,8 @@ bool options_duration(const char *what, const char *text, uint64_t *ns, struct e
       return true;
     }
   }
-  return usage(e, "%s %s: unknown unit \"%s\"; units are ns, us, ms, s, m%s%s%s", what, text, end,
-               near.best ? " (did you mean " : "", near.best ? near.best : "",
-               near.best ? "?)" : "");
+  return usage(e, "%s %s: unknown unit \"%s\"; units are ns, us, ms, s, m%s", what, text, end,
+               suggest_text(&near, ""));
 }
 
 static bool set_window(struct options *o, const char *value, struct error *e) {
@@ -158,9 +157,8 @@ static bool set_discipline(struct options *o, const char *value, struct error *e
   suggest_start(&near, value);
   for (int d = DISCIPLINE_BALANCED; d <= DISCIPLINE_LEAKY; d++)
     suggest_offer(&near, discipline_name((enum discipline)d));
-  return usage(e, "--discipline %s: there are balanced, as-merged and leaky%s%s%s", value,
-               near.best ? " (did you mean " : "", near.best ? near.best : "",
-               near.best ? "?)" : "");
+  return usage(e, "--discipline %s: there are balanced, as-merged and leaky%s", value,
+               suggest_text(&near, ""));
 }
 
 static bool set_bind(struct options *o, const char *value, struct error *e) {
@@ -323,10 +321,8 @@ static const struct option_def *find_definition(const char *name, size_t length,
     if (strlen(d->name) > 1)
       suggest_offer(&near, d->name);
   }
-  if (near.best)
-    usage(e, "unknown option --%s; did you mean --%s?", word, near.best);
-  else
-    usage(e, "unknown option --%s; `poolbench run --help` lists them", word);
+  usage(e, "unknown option --%s%s", word,
+        near.best ? suggest_text(&near, "--") : "; `poolbench run --help` lists them");
   return NULL;
 }
 

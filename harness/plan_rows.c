@@ -51,9 +51,8 @@ static bool known_suite(const char *suite, struct error *e) {
       used += (size_t)snprintf(list + used, sizeof list - used, "%s, ", workloads[i]->name);
   }
   return strcmp(suite, "all") == 0 ||
-         error_set(e, EXIT_USAGE, "--suite: unknown suite \"%s\"%s%s%s; there are %sall", suite,
-                   near.best ? "; did you mean " : "", near.best ? near.best : "",
-                   near.best ? "?" : "", list);
+         error_set(e, EXIT_USAGE, "--suite: unknown suite \"%s\"%s; there are %sall", suite,
+                   suggest_text(&near, ""), list);
 }
 
 /* Every pattern of --cases must name something, so that a typo is not a smaller run. */
@@ -75,11 +74,10 @@ static bool check_patterns(const struct plan *p, const char *patterns, const cha
       for (const struct workload_case *c = workloads[w]->cases; c->name; c++)
         if (!(c->flags & CASE_HIDDEN))
           suggest_offer(&near, c->name);
-    return error_set(
-        e, EXIT_USAGE, "--cases: no case%s%s matches \"%s\"%s%s%s; `poolbench list` names them",
-        strcmp(suite, "all") == 0 ? "" : " of suite ", strcmp(suite, "all") == 0 ? "" : suite,
-        pattern, near.best ? "; did you mean " : "", near.best ? near.best : "",
-        near.best ? "?" : "");
+    return error_set(e, EXIT_USAGE,
+                     "--cases: no case%s%s matches \"%s\"%s; `poolbench list` names them",
+                     strcmp(suite, "all") == 0 ? "" : " of suite ",
+                     strcmp(suite, "all") == 0 ? "" : suite, pattern, suggest_text(&near, ""));
   }
   return true;
 }

@@ -53,8 +53,8 @@ static int unknown(const char *name) {
   for (int i = 0; i < COMMAND_COUNT; i++)
     if (commands[i].what)
       suggest_offer(&near, commands[i].name);
-  fprintf(stderr, "poolbench: unknown command \"%s\"%s%s%s; `poolbench --help` lists them\n", name,
-          near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+  fprintf(stderr, "poolbench: unknown command \"%s\"%s; `poolbench --help` lists them\n", name,
+          suggest_text(&near, ""));
   return EXIT_USAGE;
 }
 

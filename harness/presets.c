@@ -48,9 +48,8 @@ const struct preset *preset_find(const char *name, struct error *e) {
     suggest_offer(&near, presets[i].name);
   }
   error_set(e, EXIT_USAGE,
-            "--preset: unknown preset \"%s\"%s%s%s; there are k8s-freelists, nats-timers and "
+            "--preset: unknown preset \"%s\"%s; there are k8s-freelists, nats-timers and "
             "diderot-maps",
-            name, near.best ? "; did you mean " : "", near.best ? near.best : "",
-            near.best ? "?" : "");
+            name, suggest_text(&near, ""));
   return NULL;
 }

@@ -2,6 +2,7 @@
 #include "harness/suggest.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
@@ -51,4 +52,11 @@ void suggest_offer(struct suggest *s, const char *known) {
     s->best = known;
     s->best_cost = cost;
   }
+}
+
+const char *suggest_text(struct suggest *s, const char *prefix) {
+  s->text[0] = '\0';
+  if (s->best)
+    snprintf(s->text, sizeof s->text, "; did you mean %s%s?", prefix, s->best);
+  return s->text;
 }

@@ -10,11 +10,18 @@ struct suggest {
   const char *word; /* the unknown one */
   const char *best; /* the nearest so far; NULL: none is near */
   size_t best_cost;
+  char text[160];
 };
 
 /* Starts a search; then offer every known word; then read `best`. The words are not copied. */
 void suggest_start(struct suggest *s, const char *word);
 void suggest_offer(struct suggest *s, const char *known);
+
+/*
+ * What to add to a message: "; did you mean X?", with `prefix` ("--") before X; "" when nothing is
+ * near. Lives in s.
+ */
+const char *suggest_text(struct suggest *s, const char *prefix);
 
 /*
  * Insertions, deletions, replacements and swaps of neighbours that turn a into b, where all

@@ -240,6 +240,9 @@ static void nearness_counts_edits_and_swaps(void **state) {
   suggest_start(&s, "xyzzy");
   suggest_offer(&s, "malloc");
   assert_null(s.best);
+  assert_string_equal(suggest_text(&s, "--"), "");
+  suggest_offer(&s, "xyzy");
+  assert_string_equal(suggest_text(&s, "--"), "; did you mean --xyzy?");
 }
 
 static void trims_are_paced_by_time_or_bytes(void **state) {

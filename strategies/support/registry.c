@@ -23,8 +23,7 @@ static void suggest(const char *given, const char *(*name_at)(const struct strat
   for (size_t i = 0; name_at(s, i); i++)
     suggest_offer(&nearest, name_at(s, i));
   size_t used = strlen(why);
-  if (nearest.best)
-    used += (size_t)snprintf(why + used, size - used, "; did you mean %s?", nearest.best);
+  used += (size_t)snprintf(why + used, size - used, "%s", suggest_text(&nearest, ""));
   for (size_t i = 0; name_at(s, i) && used < size; i++)
     used += (size_t)snprintf(why + used, size - used, "%s%s",
                              i ? ", " : " (there are: ", name_at(s, i));
