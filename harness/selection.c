@@ -1,8 +1,9 @@
 /* Commands on some cells of a run; see selection.h. */
 #include "harness/selection.h"
 
+#include "harness/digits.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool selection_has_case(const struct selection *s, const char *row) {
@@ -11,9 +12,8 @@ bool selection_has_case(const struct selection *s, const char *row) {
 
 bool selection_count(const char *command, const char *option, const char *text, unsigned most,
                      unsigned *out, struct error *e) {
-  char *end;
-  unsigned long n = text ? strtoul(text, &end, 10) : 0;
-  if (!text || text[0] < '0' || text[0] > '9' || *end || n < 1 || n > most)
+  uint64_t n;
+  if (!text || !digits_parse(text, strlen(text), &n) || n < 1 || n > most)
     return error_set(e, EXIT_USAGE, "%s: %s needs a number from 1 to %u%s%s", command, option, most,
                      text ? ", not " : "", text ? text : "");
   *out = (unsigned)n;

@@ -1,6 +1,7 @@
 /* Splitting a delta; see why.h. */
 #include "harness/why.h"
 
+#include "comparer/sort.h"
 #include "harness/plural.h"
 #include "harness/selection.h"
 
@@ -33,11 +34,6 @@ static int by_size(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* state = BUDGET_STATES stands for the whole. */
 static bool paired_interval(struct stats_work *work, const struct budget_set *pairs, int state,
                             double *lo, double *hi) {
@@ -61,8 +57,8 @@ static bool unpaired_interval(struct stats_work *work, const struct budget_set *
   for (size_t i = 0; ok && i < b->n; i++)
     y[i] = of_state(&b->samples[i], state);
   if (ok) {
-    qsort(x, a->n, sizeof *x, by_value);
-    qsort(y, b->n, sizeof *y, by_value);
+    sort_doubles(x, a->n);
+    sort_doubles(y, b->n);
     ok = stats_shift(work, x, a->n, y, b->n, 0.95, &e);
   }
   *lo = e.lo;
