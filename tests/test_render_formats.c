@@ -23,7 +23,7 @@ static struct outcome compare_texts(const char *flags, const char *old, const ch
 }
 
 /* The first table of the freelists pull request, from samples with its means and spreads. */
-static void classic_prints_the_seeds_layout(void **state) {
+static void classic_prints_the_published_layout(void **state) {
   (void)state;
   static const struct {
     const char *name;
@@ -229,7 +229,7 @@ static void intervals_stand_in_every_row(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classic_prints_the_seeds_layout),
+      cmocka_unit_test(classic_prints_the_published_layout),
       cmocka_unit_test(markdown_is_aligned_and_says_the_direction),
       cmocka_unit_test(markdown_transposes_many_columns),
       cmocka_unit_test(tidy_has_a_record_per_row_and_column),

@@ -295,7 +295,7 @@ static void too_many_receivers_are_refused(void **state) {
  * tokens (36 B), a subscriber (96 B), its copies of subject (64 B) and sid (16 B) and a list of
  * five spans (8 B each). Ending it frees all but the list and adds the key (16 B), freed too.
  */
-static void a_fresh_subject_costs_what_the_seed_lists(void **state) {
+static void a_fresh_subject_costs_what_the_go_program_lists(void **state) {
   (void)state;
   const char *inbox = "_INBOX.aaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbb.ccccccccccc.ddddddddddd";
   struct table t;
@@ -360,7 +360,7 @@ int main(void) {
       cmocka_unit_test(bad_subjects_are_refused),
       cmocka_unit_test(a_bounded_subscription_gets_so_many_messages),
       cmocka_unit_test(too_many_receivers_are_refused),
-      cmocka_unit_test(a_fresh_subject_costs_what_the_seed_lists),
+      cmocka_unit_test(a_fresh_subject_costs_what_the_go_program_lists),
       cmocka_unit_test(out_of_memory_keeps_nothing),
   };
   return cmocka_run_group_tests_name("request wire", tests, NULL, NULL);

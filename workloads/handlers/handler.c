@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-_Static_assert(sizeof(struct event) == 128, "the seed's allocation of a notify");
+_Static_assert(sizeof(struct event) == 128, "the Go program's allocation of a notify");
 
 uint64_t handlers_now_ns(void) {
   struct timespec now;

@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-/* What a notify allocates, inside the lock: 128 B as in the seed. */
+/* What a notify allocates, inside the lock: 128 B as in the Go program. */
 struct event {
   struct map_key name;
   uint64_t sequence;

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(struct map_key) == 16, "the seed's key");
-_Static_assert(sizeof(struct map_entry) == 104, "the seed's entry");
+_Static_assert(sizeof(struct map_key) == 16, "the Go program's key");
+_Static_assert(sizeof(struct map_entry) == 104, "the Go program's entry");
 _Static_assert(sizeof(struct map_slot) == 120, "no padding");
-_Static_assert(sizeof(struct map) <= MAP_BYTES, "fits the seed's block");
+_Static_assert(sizeof(struct map) <= MAP_BYTES, "fits the Go program's block");
 
 #define FIRST_CAPACITY 8
 

@@ -17,7 +17,7 @@ struct map_key {
   size_t length;
 };
 
-/* A point in time and its zone, as the seed's entries keep three of. */
+/* A point in time and its zone, as the Go program's entries keep three of. */
 struct instant {
   uint64_t wall, monotonic;
   const void *zone;
@@ -42,7 +42,7 @@ struct map {
   size_t capacity, count;
 };
 
-/* The block a map is given besides its slots: the seed's size. */
+/* The block a map is given besides its slots: the Go program's size. */
 #define MAP_BYTES 48
 
 /* The kind that the strategy recycles. destroy and clear leave the events alone. */
