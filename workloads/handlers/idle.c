@@ -21,12 +21,11 @@
 
 #include "harness/cgroup.h"
 #include "harness/heap.h"
+#include "workloads/series.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MOST_HANDLERS 10000000u
 #define MOST_NAMES 10000000u
@@ -294,22 +293,9 @@ static void trim(struct part *p, const char *phase) {
 static void idle_until(struct part *p, unsigned from_s, unsigned to_s) {
   char phase[32];
   snprintf(phase, sizeof phase, "idle %u s", to_s);
-  if (p->t->index == 0) {
-    struct timespec left = {.tv_sec = to_s - from_s};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-      ;
-  }
-  mark_phase(p, phase);
-}
-
-/* Twice: what one thread's cache gives to the shared ones, another call takes from there. */
-static void release(struct part *p) {
-  if (!heap_release())
-    return; /* the same on every thread: nothing was asked for, nothing to show */
-  step(p);
   if (p->t->index == 0)
-    heap_release();
-  mark_phase(p, "released");
+    series_sleep(to_s - from_s);
+  mark_phase(p, phase);
 }
 
 void idle_series(struct idle *s, struct send_loop *loop, const struct names *names,
@@ -327,5 +313,6 @@ void idle_series(struct idle *s, struct send_loop *loop, const struct names *nam
   if (s->plan.idle_s > first_s)
     idle_until(&p, first_s, s->plan.idle_s);
   trickle(&p, "trickle trimmed");
-  release(&p);
+  if (series_release(&s->step, t->index))
+    mark_phase(&p, "released");
 }

@@ -9,6 +9,7 @@
 
 #include "harness/cgroup.h"
 #include "harness/heap.h"
+#include "workloads/series.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -181,25 +182,12 @@ static void trim(struct part *p, const char *phase) {
   mark(p, phase, 0, atomic_load_explicit(&p->burst->stall_ns, memory_order_relaxed));
 }
 
-/* Twice: what one thread's cache gives to the shared ones, another call takes from there. */
-static void release(struct part *p) {
-  if (!heap_release())
-    return; /* the same on every thread: nothing was asked for, nothing to show */
-  step(p);
-  if (p->t->index == 0)
-    heap_release();
-  mark(p, "released", 0, 0);
-}
-
 /* Thread 0 sleeps, the others wait for it: nothing runs. */
 static void idle(struct part *p, uint64_t from_s, uint64_t to_s) {
   char phase[40];
   snprintf(phase, sizeof phase, "idle %llu s", (unsigned long long)to_s);
-  if (p->t->index == 0 && goes_on(p)) {
-    struct timespec left = {.tv_sec = (time_t)(to_s - from_s)};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-      ;
-  }
+  if (p->t->index == 0 && goes_on(p))
+    series_sleep((unsigned)(to_s - from_s));
   mark(p, phase, 0, 0);
 }
 
@@ -218,7 +206,8 @@ static void series(struct workload_thread *t, series_emit *emit, void *context) 
     idle(p, 0, first_s);
   if (b->idle_s > first_s)
     idle(p, first_s, b->idle_s);
-  release(p);
+  if (series_release(&b->step, t->index))
+    mark(p, "released", 0, 0);
   b->shares[t->index].first = put_chain(p, b->shares[t->index].first, 0);
 }
 
