@@ -21,6 +21,7 @@
 #include "strategies/support/lock.h"
 #include "strategies/support/object.h"
 #include "strategies/support/timing.h"
+#include "tests/sample_fixture.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -302,13 +303,6 @@ static void measure(const struct setting *set, struct sample *sample) {
   worker_measure_with(&cell, &target, sample);
   if (sample->error)
     fail_msg("%s", sample->error);
-}
-
-static double get(const struct sample *s, const char *unit) {
-  double value;
-  if (!sample_get(s, unit, &value))
-    fail_msg("no unit %s", unit);
-  return value;
 }
 
 enum outcome { LANDED, MISSED, NOISY };
