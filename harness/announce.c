@@ -1,4 +1,5 @@
 /* What `poolbench run` tells the user before and after measuring; see run.h. Only prints. */
+#include "harness/plural.h"
 #include "harness/progress.h"
 #include "harness/run.h"
 
@@ -69,11 +70,11 @@ void announce_plan(const struct run *run) {
   for (size_t i = 0; i < p->note_count; i++)
     printf("note: %s\n", p->notes[i]);
   progress_time((double)plan_expected(p, 0) / 1e9, time);
-  printf("%zu cell%s at %u thread%s in %u round%s", headline, headline == 1 ? "" : "s", p->headline,
-         p->headline == 1 ? "" : "s", p->rounds, p->rounds == 1 ? "" : "s");
+  printf("%zu cell%s at %u thread%s in %u round%s", headline, plural((double)headline), p->headline,
+         plural(p->headline), p->rounds, plural(p->rounds));
   if (sweep)
     printf(", %zu at other counts in %u", sweep, p->sweep_rounds);
-  printf(": %zu sample%s, about %s; seed %" PRIu64 "\n", samples, samples == 1 ? "" : "s", time,
+  printf(": %zu sample%s, about %s; seed %" PRIu64 "\n", samples, plural((double)samples), time,
          p->seed);
   if (run->results.count)
     printf("resumed: %zu of them are there\n", run->results.count);
@@ -83,8 +84,8 @@ void announce_cells(const struct plan *p) {
   for (size_t i = 0; i < p->cell_count; i++) {
     const struct plan_cell *c = &p->cells[i];
     if (c->rounds)
-      printf("%-70s %-10s %3u rounds, window %4" PRIu64 " ms, about %5.1f s\n", c->name + 9,
-             c->allocator->label, c->rounds, c->window / 1000000,
+      printf("%-70s %-10s %3u round%-2s window %4" PRIu64 " ms, about %5.1f s\n", c->name + 9,
+             c->allocator->label, c->rounds, c->rounds == 1 ? "," : "s,", c->window / 1000000,
              (double)(c->expected * c->rounds) / 1e9);
   }
 }
@@ -124,8 +125,8 @@ static void print_kept(const struct run *run) {
     printf("kept: nothing, %s has no plan yet; start again where there is room (--out)\n", folder);
     return;
   }
-  printf("kept: %u whole rounds, %zu samples in all, in %s\n", run->rounds_done, run->results.count,
-         folder);
+  printf("kept: %u whole round%s, %zu sample%s in all, in %s\n", run->rounds_done,
+         plural(run->rounds_done), run->results.count, plural((double)run->results.count), folder);
   if (run->results.count)
     printf("compare what is there:  poolcmp -col /strategy %s/%s\n", folder,
            run->rounds_done ? "samples.txt" : "round.part");
@@ -138,8 +139,9 @@ void announce_end(const struct run *run) {
   progress_time((double)t->wall_ns / 1e9, time);
   print_failures(run);
   if (run->status == RUN_COMPLETE)
-    printf("done: %zu samples in %s; %.0f %% of it measured, %.0f %% warm-up; %s\n",
-           run->results.count, time, 100 * (double)t->measured_ns / (double)t->wall_ns,
+    printf("done: %zu sample%s in %s; %.0f %% of it measured, %.0f %% warm-up; %s\n",
+           run->results.count, plural((double)run->results.count), time,
+           100 * (double)t->measured_ns / (double)t->wall_ns,
            100 * (double)t->warmup_ns / (double)t->wall_ns, run->files.folder);
   else
     print_kept(run);

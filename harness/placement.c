@@ -1,6 +1,8 @@
 /* Binding plans from hwloc topologies; see placement.h. Binds nothing itself. */
 #include "harness/placement.h"
 
+#include "harness/plural.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -283,11 +285,11 @@ void placement_line(const struct placement *p, unsigned threads, char *text, siz
   else if (threads > p->cpus)
     snprintf(share, sizeof share, " (%u or %u a CPU, oversubscribed)", least, most);
   else if (threads > p->cores && p->policy != BIND_NONE)
-    snprintf(share, sizeof share, " (%u cores, siblings share them)", p->cores);
-  snprintf(text, size, "%u thread%s on %u CPU%s%s%s%s, %u NUMA node%s", threads,
-           threads == 1 ? "" : "s", p->cpus, p->cpus == 1 ? "" : "s", share,
-           p->core_kinds > 1 ? ", cores of unequal speed" : "",
-           p->policy == BIND_NONE ? ", not bound" : "", p->nodes, p->nodes == 1 ? "" : "s");
+    snprintf(share, sizeof share, " (%u core%s, siblings share %s)", p->cores, plural(p->cores),
+             p->cores == 1 ? "it" : "them");
+  snprintf(text, size, "%u thread%s on %u CPU%s%s%s%s, %u NUMA node%s", threads, plural(threads),
+           p->cpus, plural(p->cpus), share, p->core_kinds > 1 ? ", cores of unequal speed" : "",
+           p->policy == BIND_NONE ? ", not bound" : "", p->nodes, plural(p->nodes));
 }
 
 /* A text that grows to its buffer's end and there into "...". */
@@ -372,7 +374,7 @@ void placement_map_line(const struct placement *p, unsigned threads, char *text,
     free(numbers);
     return;
   }
-  say(&w, "threads in order on CPU%s ", used == 1 ? "" : "s");
+  say(&w, "threads in order on CPU%s ", plural(used));
   say_numbers(&w, p->order, used);
   if (threads > p->cpus && p->cpus > 1)
     say(&w, ", then around again");

@@ -3,6 +3,7 @@
  * the cells' rounds: a cell with none is not measured.
  */
 #include "harness/plan_parts.h"
+#include "harness/plural.h"
 
 #include <string.h>
 
@@ -248,7 +249,8 @@ static void note_counts(struct plan *p) {
       list_item(list, sizeof list, &left_out, number);
   }
   if (*list)
-    plan_note(p, "not measured at %s threads: no time for it (--budget changes that)", list);
+    plan_note(p, "not measured at %s thread%s: no time for it (--budget changes that)", list,
+              strcmp(list, "1") == 0 ? "" : "s");
 }
 
 static void note_given_up(struct plan *p, const struct before *before) {
@@ -256,16 +258,16 @@ static void note_given_up(struct plan *p, const struct before *before) {
   note_cases(p);
   note_counts(p);
   if (p->sweep_rounds && p->sweep_rounds < before->sweep_rounds)
-    plan_note(p, "%u rounds of the sweep instead of %u: no time for more (--budget changes that)",
-              p->sweep_rounds, before->sweep_rounds);
+    plan_note(p, "%u round%s of the sweep instead of %u: no time for more (--budget changes that)",
+              p->sweep_rounds, plural(p->sweep_rounds), before->sweep_rounds);
   if (series && series < before->series)
     plan_note(p,
               "memory over time in %u round%s instead of %u: no time for more (--budget changes "
               "that)",
-              series, series == 1 ? "" : "s", before->series);
+              series, plural(series), before->series);
   if (p->rounds < before->rounds)
-    plan_note(p, "%u rounds instead of %u: no time for more (--rounds or --budget change that)",
-              p->rounds, before->rounds);
+    plan_note(p, "%u round%s instead of %u: no time for more (--rounds or --budget change that)",
+              p->rounds, plural(p->rounds), before->rounds);
   if (!fits(p))
     plan_note(p, "this takes longer than %llu s; fewer cases, strategies or rounds are shorter",
               (unsigned long long)(p->budget / 1000000000));
@@ -276,14 +278,14 @@ static void note_quick(struct plan *p) {
   double least = smallest_p(p->rounds);
   if (p->rounds >= needed)
     plan_note(p,
-              "quick: %u samples a side, so p is %.2g at best; differences of a few percent stay "
+              "quick: %u sample%s a side, so p is %.2g at best; differences of a few percent stay "
               "undecided",
-              p->rounds, least);
+              p->rounds, plural(p->rounds), least);
   else
     plan_note(p,
-              "quick: %u samples a side, so p is %.2g at best; so many rows at once need %u, and "
+              "quick: %u sample%s a side, so p is %.2g at best; so many rows at once need %u, and "
               "none can be decided",
-              p->rounds, least, needed);
+              p->rounds, plural(p->rounds), least, needed);
 }
 
 /* --- before a run ------------------------------------------------------------------------ */
@@ -367,10 +369,11 @@ void plan_shorten(struct plan *p, unsigned round, uint64_t spent) {
   if (round < PLAN_FEWEST_ROUNDS)
     return;
   if (p->sweep_is_ours && shorten(p, false, PLAN_FEWEST_ROUNDS, round, spent))
-    plan_note(p, "sweep of %u rounds: samples took longer than planned", p->sweep_rounds);
+    plan_note(p, "sweep of %u round%s: samples took longer than planned", p->sweep_rounds,
+              plural(p->sweep_rounds));
   bool all = p->hurried && !p->quick;
   unsigned least = p->quick ? plan_deciding_rounds(p) : all ? PLAN_FEWEST_OF_ALL : fewest_rounds(p);
   if (p->rounds_are_ours && shorten(p, true, least, round, spent))
-    plan_note(p, "%s%u rounds: samples took longer than planned", p->quick ? "quick: " : "",
-              p->rounds);
+    plan_note(p, "%s%u round%s: samples took longer than planned", p->quick ? "quick: " : "",
+              p->rounds, plural(p->rounds));
 }

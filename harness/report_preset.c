@@ -3,6 +3,7 @@
  * them or, where there is no room, below, and under each a line that says what reproduces. See
  * report.h. What is said follows from both tables' directions and from this run's figures.
  */
+#include "harness/plural.h"
 #include "harness/presets.h"
 #include "harness/published.h"
 #include "harness/report.h"
@@ -207,7 +208,7 @@ static const char *verdict_of(const struct tally *t) {
 static void say_counts(const struct tally *t, FILE *out) {
   if (t->changes > 0) {
     fprintf(out, " of %zu published change%s, %zu the same way here", t->changes,
-            t->changes == 1 ? "" : "s", t->same);
+            plural((double)t->changes), t->same);
     if (t->opposite > 0)
       fprintf(out, ", %zu the other way", t->opposite);
     if (t->none > 0)
@@ -289,7 +290,7 @@ static void why_times(const struct report *r, const struct published *p, unsigne
     fprintf(out,
             "; here %u threads share %.0f CPU%s (there: %u), so at most %.0f contend at a time, "
             "and changes of the published size are not to be expected",
-            r->data.headline, r->facts.cpus, r->facts.cpus == 1 ? "" : "s", p->cpus, r->facts.cpus);
+            r->data.headline, r->facts.cpus, plural(r->facts.cpus), p->cpus, r->facts.cpus);
   say_scans(r, p, out);
   say_misses(r, column, out);
   if (t->least_sight > 0)
@@ -323,7 +324,7 @@ static bool write_line(const struct report *r, const struct published *p, int un
     say_counts(&t, memory);
     if (r->data.headline != p->cpus)
       fprintf(memory, "; here %u thread%s ran, there %u", r->data.headline,
-              r->data.headline == 1 ? "" : "s", p->cpus);
+              plural(r->data.headline), p->cpus);
     if (unit == VERDICT_NS && t.measured > 0)
       why_times(r, p, column, &t, memory);
     const char *known = known_reason(r, p, unit, &t);

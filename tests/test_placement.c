@@ -53,6 +53,17 @@ static void maps(const struct placement *p, unsigned threads, const char *expect
   assert_string_equal(line, expected);
 }
 
+static void one_core_with_siblings_is_one(void **state) {
+  (void)state;
+  hwloc_topology_t t = synthetic("core:1 pu:2");
+  struct placement p;
+  place(&p, t, NULL, NULL, BIND_CORE);
+  says(&p, 1, "1 thread on 2 CPUs, 1 NUMA node");
+  says(&p, 2, "2 threads on 2 CPUs (1 core, siblings share it), 1 NUMA node");
+  placement_free(&p);
+  hwloc_topology_destroy(t);
+}
+
 /* 2 packages x 16 cores x 2 hardware threads: PU 2c and 2c+1 belong to core c. */
 static void a_server_fills_cores_before_siblings(void **state) {
   (void)state;
@@ -247,6 +258,7 @@ static void this_machine_can_be_read(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_server_fills_cores_before_siblings),
+      cmocka_unit_test(one_core_with_siblings_is_one),
       cmocka_unit_test(policies_share_more_or_less),
       cmocka_unit_test(nodes_and_packages_are_told_apart),
       cmocka_unit_test(a_laptop_fills_fast_cores_first),

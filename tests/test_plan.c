@@ -774,6 +774,9 @@ static void a_quick_run_gives_up_cases_before_rounds(void **state) {
   assert_true(notes(&f.plan, "Compare/Endpoints/structured"));
   assert_true(notes(&f.plan, "not measured at 16, 8, 4, 2, 1 threads"));
   done(&f);
+  plan(&f, "--quick --cpus 2 --budget 12s", 2);
+  assert_true(notes(&f.plan, "not measured at 1 thread:"));
+  done(&f);
   /* The dearest, not the last. */
   plan(&f, "--quick --cpus 32 --suite all --budget 36s", 2);
   assert_int_equal(cell(&f.plan, "BenchmarkMicro/pair/64B/strategy=malloc-32")->rounds, 7);
