@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Gets that found an object in a place of the thread's own: see local_hits. */
+#define LOCAL_HITS "local hits"
+
 /* What is counted, below the states. hidden where it is 0 everywhere. */
 static const struct counter_line {
   const char *name, *unit, *per; /* unit, or unit / per */
@@ -29,6 +32,7 @@ static const struct counter_line {
     {"CAS retries", "cas-retries/op", NULL, GRID_COUNT, false},
     {"steals", "steals/op", NULL, GRID_COUNT, false},
     {"shards scanned", "scans/op", NULL, GRID_COUNT, false},
+    {LOCAL_HITS, "gets/op", NULL, GRID_COUNT, false},
     {"sequences restarted", "restarts/op", NULL, GRID_COUNT, false},
     {"misses", "misses/op", NULL, GRID_COUNT, false},
     {"context switches", "ctx-switches/op", NULL, GRID_COUNT, false},
@@ -115,10 +119,25 @@ static bool add_states(const struct view *v, struct grid *g) {
   return ok;
 }
 
+/*
+ * gets less misses less steals, of a strategy that searches the shards of others: one that never
+ * looked at any (scans and steals are 0) is taken for one without shards, and is NAN.
+ */
+static double local_hits(const struct rundata *d, const struct rundata_cell *c) {
+  double gets, misses, steals, scans;
+  if (!rundata_median(d, c, "gets/op", &gets) || !rundata_median(d, c, "misses/op", &misses) ||
+      !rundata_median(d, c, "steals/op", &steals) || !rundata_median(d, c, "scans/op", &scans) ||
+      (scans <= 0 && steals <= 0))
+    return NAN;
+  return fmax(0, gets - misses - steals); /* medians of three units may not add up */
+}
+
 /* NAN when the cell does not have it. Times are shared by the threads, as the states are. */
 static double counter_value(const struct view *v, size_t column, const struct counter_line *l) {
   double value, per;
   const struct rundata_cell *c = rundata_cell(v->d, v->row, column, v->threads);
+  if (c && strcmp(l->name, LOCAL_HITS) == 0)
+    return local_hits(v->d, c);
   if (!c || !rundata_median(v->d, c, l->unit, &value))
     return NAN;
   if (!l->per)

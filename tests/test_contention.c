@@ -31,7 +31,7 @@ struct made {
   const char *strategy;
   unsigned threads;
   double ns, work, heap, spin, locked, sleep, scan; /* ns: of an op, the others over all threads */
-  double misses, foreign, hold, remainder, acquired;
+  double misses, foreign, hold, remainder, acquired, gets, steals, scans;
 };
 
 struct folder {
@@ -90,6 +90,9 @@ static void write_sample(struct folder *p, const struct made *m, unsigned round)
       {"tail-ns/op", 0},
       {"remainder-ns/op", f * m->remainder},
       {"misses/op", m->misses},
+      {"gets/op", m->gets},
+      {"steals/op", m->steals},
+      {"scans/op", m->scans},
       {"lockhold-ns/op", m->hold},
       {"lockwait-ns/op", f * (m->spin + m->locked)},
       {"lockacq/op", m->acquired},
@@ -504,6 +507,36 @@ static void commands_look_at_the_cells_that_were_asked_for(void **state) {
                    EXIT_NOTHING);
 }
 
+/* By hand: of 10 gets 2 missed and 3 stole, so 5 were local; malloc has no shards to search. */
+static void gets_that_neither_miss_nor_steal_are_local_hits(void **state) {
+  struct folder *p = *state;
+  struct made m = {.strategy = "malloc", .threads = 2, .ns = 100, .work = 200, .gets = 10};
+  add(p, m);
+  m.strategy = "sync-pool";
+  m.misses = 2;
+  m.steals = 3;
+  m.scans = 8;
+  add(p, m);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_int_equal(COMMAND(p, contention_main, "--threads", "2", p->folder), EXIT_DONE);
+  const char *row = strstr(p->text, "local hits");
+  char malloc_has[16], sync_pool_has[16];
+  assert_non_null(row);
+  assert_int_equal(sscanf(row, "local hits %15s %15s", malloc_has, sync_pool_has), 2);
+  assert_string_equal(malloc_has, "-");
+  assert_string_equal(sync_pool_has, "5");
+}
+
+static void without_a_search_there_is_no_row_of_local_hits(void **state) {
+  struct folder *p = *state;
+  add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 100, .work = 200, .gets = 10});
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_int_equal(COMMAND(p, contention_main, "--threads", "2", p->folder), EXIT_DONE);
+  assert_null(strstr(p->text, "local hits"));
+}
+
 static void wrong_command_lines_say_what_is_right(void **state) {
   struct folder *p = *state;
   write_sweep(p);
@@ -844,6 +877,8 @@ int main(void) {
       ON_A_RUN(the_tables_fit_a_page_and_scaling_follows_once),
       ON_A_RUN(one_thread_count_has_one_line_on_scaling),
       ON_A_RUN(commands_look_at_the_cells_that_were_asked_for),
+      ON_A_RUN(gets_that_neither_miss_nor_steal_are_local_hits),
+      ON_A_RUN(without_a_search_there_is_no_row_of_local_hits),
       ON_A_RUN(wrong_command_lines_say_what_is_right),
   };
   return cmocka_run_group_tests_name("contention", tests, NULL, NULL);
