@@ -7,10 +7,13 @@
 #include "harness/report.h"
 #include "harness/scaling.h"
 #include "harness/selection.h"
+#include "harness/wrap.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SENSITIVITY = 800 }; /* bytes of the sentence on a planted delay */
 
 /* Gets that found an object in a place of the thread's own: see local_hits. */
 #define LOCAL_HITS "local hits"
@@ -202,42 +205,50 @@ static bool print_tables(struct view *v) {
   return ok;
 }
 
-/* Nothing for a column without a planted delay. `where`: the case, in a list of several. */
-static void write_sensitivity(const struct rundata *d, size_t row, size_t column, unsigned threads,
-                              unsigned cpus, const char *bullet, const char *tick,
-                              const char *where, FILE *out) {
+/* false for a column without a planted delay. `where`: the case, in a list of several. */
+static bool sensitivity_text(const struct rundata *d, size_t row, size_t column, unsigned threads,
+                             unsigned cpus, const char *tick, const char *where,
+                             char text[SENSITIVITY]) {
   struct sensitivity s;
+  char bounds[60] = "";
   unsigned m = threads < cpus ? threads : cpus;
   if (!contention_sensitivity(&s, d, row, column, threads))
-    return;
-  fprintf(out, "%s%s%s%s%s: of %.0f ns more under its lock a share of %.2f comes out in ns/op",
-          bullet, tick, d->columns.names[s.without], tick, where, s.delay_ns, s.slope);
+    return false;
   if (isfinite(s.lo) && isfinite(s.hi))
-    fprintf(out, " (%.2f to %.2f)", s.lo, s.hi);
-  fprintf(out, "; 1 is a saturated lock, %.2f one that is not.\n", 1.0 / (m ? m : 1));
+    snprintf(bounds, sizeof bounds, " (%.2f to %.2f)", s.lo, s.hi);
+  snprintf(text, SENSITIVITY,
+           "%s%s%s%s: of %.0f ns more under its lock a share of %.2f comes out in ns/op%s; 1 is a "
+           "saturated lock, %.2f one that is not.",
+           tick, d->columns.names[s.without], tick, where, s.delay_ns, s.slope, bounds,
+           1.0 / (m ? m : 1));
+  return true;
 }
 
 static bool print_verdicts(const struct view *v, unsigned cpus) {
   for (size_t i = 0; i < v->columns; i++) {
     struct contention c;
+    char text[SENSITIVITY];
     if (v->sets[i].n == 0 || v->threads == 1)
       continue;
     if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
       return false;
-    printf("  %s: %s.\n", v->d->columns.names[i], c.text);
-    write_sensitivity(v->d, v->row, i, v->threads, cpus, "  ", "", "", stdout);
+    wrap_printf(stdout, "  %s: %s.\n", v->d->columns.names[i], c.text);
+    if (sensitivity_text(v->d, v->row, i, v->threads, cpus, "", "", text))
+      wrap_printf(stdout, "  %s\n", text);
   }
   double ceiling = contention_ceiling(v->d, v->row, v->threads);
   if (isfinite(ceiling))
-    printf("  ceiling: %.1f %% of the CPU time of %s is all that any strategy could remove "
-           "(allocator time of its misses, waits, retries, searches).\n",
-           100 * ceiling, v->d->columns.names[0]);
+    wrap_printf(stdout,
+                "  ceiling: %.1f %% of the CPU time of %s is all that any strategy could remove "
+                "(allocator time of its misses, waits, retries, searches).\n",
+                100 * ceiling, v->d->columns.names[0]);
   return true;
 }
 
 static bool print_view(struct view *v, unsigned cpus, bool first) {
-  printf("%s%s, %u thread%s on %u CPU%s: where thread time goes, and counts\n", first ? "" : "\n",
-         v->d->rows.names[v->row], v->threads, plural(v->threads), cpus, plural(cpus));
+  wrap_printf(stdout, "%s%s, %u thread%s on %u CPU%s: where thread time goes, and counts\n",
+              first ? "" : "\n", v->d->rows.names[v->row], v->threads, plural(v->threads), cpus,
+              plural(cpus));
   return print_tables(v) && print_verdicts(v, cpus);
 }
 
@@ -318,15 +329,15 @@ static void write_verdict(const struct report *r, size_t row, size_t column, con
  */
 void report_verdicts(const struct report *r, const char *tick, const char *bullet, FILE *out) {
   const struct rundata *d = &r->data;
-  char where[300];
+  char where[300], text[SENSITIVITY];
   for (size_t row = 0; row < d->rows.count; row++)
     for (size_t column = 0; column < d->columns.count; column++) {
       const struct rundata_cell *c = rundata_headline(d, row, column);
       write_verdict(r, row, column, tick, bullet, out);
       snprintf(where, sizeof where, " %s", d->rows.names[row]);
-      if (c && c->threads > 1)
-        write_sensitivity(d, row, column, c->threads, (unsigned)r->facts.cpus, bullet, tick, where,
-                          out);
+      if (c && c->threads > 1 &&
+          sensitivity_text(d, row, column, c->threads, (unsigned)r->facts.cpus, tick, where, text))
+        fprintf(out, "%s%s\n", bullet, text);
     }
 }
 

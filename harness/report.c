@@ -14,7 +14,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Columns of comparison.txt: wide enough for five strategies side by side, narrower than wrapping.
@@ -129,10 +128,10 @@ static bool compare(const char *const *arguments, char **text, struct error *e) 
 }
 
 /* comparison.txt, and what the terminal shows: benchstat's layout. */
-static bool compare_text(const struct report *r, int width, char **text, struct error *e) {
+static bool compare_text(const struct report *r, size_t width, char **text, struct error *e) {
   char samples[PATH_MAX], width_text[16];
   snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
-  snprintf(width_text, sizeof width_text, "%d", width);
+  snprintf(width_text, sizeof width_text, "%zu", width);
   const char *arguments[] = {"-col", column_key(&r->data), "-width", width_text, samples, NULL};
   return compare(arguments, text, e);
 }
@@ -275,11 +274,8 @@ static bool write_review(const struct report *r, const char *table, const char *
   return ok;
 }
 
-static int terminal_width(void) {
-  struct winsize w;
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_col < 40)
-    return FILE_WIDTH;
-  return w.ws_col;
+static size_t terminal_width(void) {
+  return wrap_terminal(stdout, FILE_WIDTH);
 }
 
 /* A heading and what `write` has to say, if anything. */
@@ -294,51 +290,45 @@ static void print_list(const struct report *r, const char *heading,
   fclose(memory);
   if (size > 0) {
     printf("%s\n", heading);
-    wrap_print(text, (size_t)terminal_width(), stdout);
+    wrap_print(text, terminal_width(), stdout);
     putchar('\n');
   }
   free(text);
 }
 
-static bool print_contention(const struct report *r, struct error *e) {
-  struct grid g;
-  if (!report_has_ops(r))
-    return true;
-  bool ok = report_contention(r, false, &g);
-  if (ok) {
-    printf("where the time goes at %u thread%s, per op (medians; CPU, blocked and run queue are "
-           "sums over the threads)\n",
-           r->data.headline, plural(r->data.headline));
-    grid_print(&g, "  ", stdout);
-    putchar('\n');
-  }
-  grid_free(&g);
-  return ok || error_set(e, EXIT_INPUT, "out of memory");
-}
-
-static bool print_latency(const struct report *r, struct error *e) {
-  struct grid g;
-  if (!report_has_latency(r))
-    return true;
-  bool ok = report_latency(r, false, &g);
-  if (ok) {
-    printf("how long single ops take at %u thread%s (" REPORT_LATENCY_WHAT ")%s\n",
-           r->data.headline, plural(r->data.headline), report_latency_remark(r));
-    grid_print(&g, "  ", stdout);
-    putchar('\n');
-  }
-  grid_free(&g);
-  return ok || error_set(e, EXIT_INPUT, "out of memory");
-}
-
 static bool print_grid(const char *title, struct grid *g, bool made, struct error *e) {
   if (made) {
-    wrap_print(title, (size_t)terminal_width(), stdout);
+    wrap_print(title, terminal_width(), stdout);
     grid_print(g, "  ", stdout);
     putchar('\n');
   }
   grid_free(g);
   return made || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+static bool print_contention(const struct report *r, struct error *e) {
+  struct grid g;
+  char title[200];
+  if (!report_has_ops(r))
+    return true;
+  snprintf(title, sizeof title,
+           "where the time goes at %u thread%s, per op (medians; CPU, blocked and run queue are "
+           "sums over the threads)",
+           r->data.headline, plural(r->data.headline));
+  bool made = report_contention(r, false, &g);
+  return print_grid(title, &g, made, e);
+}
+
+static bool print_latency(const struct report *r, struct error *e) {
+  struct grid g;
+  char title[400];
+  if (!report_has_latency(r))
+    return true;
+  snprintf(title, sizeof title,
+           "how long single ops take at %u thread%s (" REPORT_LATENCY_WHAT ")%s", r->data.headline,
+           plural(r->data.headline), report_latency_remark(r));
+  bool made = report_latency(r, false, &g);
+  return print_grid(title, &g, made, e);
 }
 
 static bool print_footprint(const struct report *r, struct error *e) {
@@ -389,7 +379,7 @@ static void print_files(const struct report *r, bool plots) {
 static bool preset_tables(const struct report *r, char **review, char **shown, struct error *e) {
   char *file = NULL;
   bool ok = compare_preset(r, FILE_WIDTH, &file, e) && compare_preset(r, REVIEW_WIDTH, review, e) &&
-            compare_preset(r, (size_t)terminal_width(), shown, e) &&
+            compare_preset(r, terminal_width(), shown, e) &&
             (!file || write_file(r, "published.txt", file, e));
   free(file);
   return ok;
@@ -397,7 +387,7 @@ static bool preset_tables(const struct report *r, char **review, char **shown, s
 
 static bool tables(const struct report *r, struct error *e) {
   char *text = NULL, *markdown = NULL, *shown = NULL, *preset = NULL, *review = NULL;
-  int width = terminal_width();
+  size_t width = terminal_width();
   bool ok = compare_text(r, FILE_WIDTH, &text, e) && compare_markdown(r, &markdown, e) &&
             preset_tables(r, &review, &preset, e) &&
             (width == FILE_WIDTH || compare_text(r, width, &shown, e));

@@ -2,6 +2,7 @@
 #include "harness/grid.h"
 #include "harness/plural.h"
 #include "harness/scaling.h"
+#include "harness/wrap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static bool table_print(struct table *t, const char *title, const char *note, FI
   if (t->ok && t->any) {
     fprintf(out, "%s\n", title);
     grid_print(&t->grid, "  ", out);
-    fprintf(out, "%s\n", note);
+    wrap_printf(out, "%s\n", note);
   }
   bool ok = t->ok;
   grid_free(&t->grid);
@@ -187,7 +188,7 @@ static bool show_law(const struct scaling *s, FILE *out) {
   }
   return table_print(&t, "scalability law, fitted on cores (95 % intervals)",
                      "  ops/s: of one thread; sigma: serial share; kappa: price of each pair of "
-                     "threads;\n  error: of the worst point\n",
+                     "threads; error: of the worst point\n",
                      out);
 }
 
@@ -222,11 +223,11 @@ static void show_refusal(const struct scaling *s, const struct scaling_curve *c,
       return;
     same += refused_for(&s->curves[i], c->why);
   }
-  fputs("  no fit of the law", out);
   if (same < all)
-    fprintf(out, " for %zu of %zu curves (%s %s%s)", same, all, s->data->rows.names[c->row],
-            column_name(s, c), same > 1 ? " ..." : "");
-  fprintf(out, ": %s\n", c->why);
+    wrap_printf(out, "  no fit of the law for %zu of %zu curves (%s %s%s): %s\n", same, all,
+                s->data->rows.names[c->row], column_name(s, c), same > 1 ? " ..." : "", c->why);
+  else
+    wrap_printf(out, "  no fit of the law: %s\n", c->why);
 }
 
 /* Returns whether there were any. */
@@ -253,10 +254,11 @@ static bool show_disturbed(const struct scaling *s, FILE *out) {
       disturbed += (v->origins[k].flags & (SAMPLE_FOREIGN_CPU | SAMPLE_THROTTLED)) != 0;
   }
   if (disturbed > 0)
-    fprintf(out,
-            "  %zu of %zu samples on cores had to share their CPUs or were throttled: models take "
-            "that\n  for contention; measure on a quiet machine\n",
-            disturbed, samples);
+    wrap_printf(
+        out,
+        "  %zu of %zu samples on cores had to share their CPUs or were throttled: models take "
+        "that for contention; measure on a quiet machine\n",
+        disturbed, samples);
   return disturbed > 0;
 }
 
@@ -267,13 +269,14 @@ static void show_why(const struct scaling *s, FILE *out) {
     unsure |= s->curves[i].has_pair && s->curves[i].draw_count == 0;
   }
   if (pairs)
-    fputs("  one and two threads give the sum sigma + 2 kappa alone: how much of it is contention\n"
-          "  and how much coherence is not decided on this machine; four thread counts on as many\n"
-          "  cores would decide it\n",
-          out);
+    wrap_printf(
+        out,
+        "  one and two threads give the sum sigma + 2 kappa alone: how much of it is "
+        "contention and how much coherence is not decided on this machine; four thread counts on "
+        "as many cores would decide it\n");
   if (unsure)
-    fprintf(out, "  [?]: no interval and no forecast of fewer than %d rounds\n",
-            SCALING_MIN_ROUNDS);
+    wrap_printf(out, "  [?]: no interval and no forecast of fewer than %d rounds\n",
+                SCALING_MIN_ROUNDS);
   any |= show_disturbed(s, out);
   if (any || unsure)
     fputc('\n', out);
@@ -355,8 +358,8 @@ static bool show_locks(const struct scaling *s, FILE *out) {
   }
   return table_print(
       &t, "locks, per acquisition, from one and two threads",
-      "  N*: threads that keep the lock busy. W: the hand-off that explains the waits of two\n"
-      "  threads when the lock is kept for the waiter, and when others may take it meanwhile.\n"
+      "  N*: threads that keep the lock busy. W: the hand-off that explains the waits of two "
+      "threads when the lock is kept for the waiter, and when others may take it meanwhile.\n"
       "  collisions: how often two threads meet by the model, which was not told, and as "
       "measured.\n"
       "  share: the lock's of what an op costs more with two threads\n",
@@ -417,8 +420,8 @@ static bool show_lock_errors(const struct scaling *s, FILE *out) {
   }
   return table_print(
       &t, "lock model against the points on cores, ops/s",
-      "  bounds and W = 0 leave out the hand-off. With it the waits of two threads are fitted,\n"
-      "  so its error there is what is not the lock's: slower execution, the allocator, memory\n",
+      "  bounds and W = 0 leave out the hand-off. With it the waits of two threads are fitted, "
+      "so its error there is what is not the lock's: slower execution, the allocator, memory\n",
       out);
 }
 
@@ -431,7 +434,7 @@ static void show_unmeasured_locks(const struct scaling *s, FILE *out) {
       n++;
     }
   if (why)
-    fprintf(out, "  no lock model for %zu curve%s: %s\n\n", n, plural((double)n), why);
+    wrap_printf(out, "  no lock model for %zu curve%s: %s\n\n", n, plural((double)n), why);
 }
 
 /* --- In short. */
@@ -539,7 +542,7 @@ static bool print_forecasts(const struct scaling *s, unsigned threads, struct ra
            threads, plural(threads));
   if (!table_print(&t, title,
                    pairs ? "  scales: at least 0.8 of one core's rate each. What is not the lock's "
-                           "is taken as\n  serial at one end and as paid by every pair of threads "
+                           "is taken as serial at one end and as paid by every pair of threads "
                            "at the other\n"
                          : "  scales: at least 0.8 of one core's rate each\n",
                    out))
@@ -551,10 +554,10 @@ static bool print_forecasts(const struct scaling *s, unsigned threads, struct ra
     }
     show_order(s, list + i, end - i, out);
   }
-  fputs(n > 0 ? "\n"
-              : "no forecast: needs one and two threads on cores of their own, in three "
-                "rounds\n\n",
-        out);
+  wrap_printf(out, "%s\n",
+              n > 0 ? ""
+                    : "no forecast: needs one and two threads on cores of their own, in three "
+                      "rounds\n");
   return true;
 }
 
@@ -579,9 +582,10 @@ static bool show_models(const struct scaling *s, FILE *out) {
 bool scaling_show(const struct scaling *s, unsigned forecast, FILE *out, struct error *e) {
   bool ok = true;
   if (count_curves(s) == 0)
-    fputs("no word on scaling: every case was measured at one thread count (--cpus 1,2,4 measures "
-          "three)\n",
-          out);
+    wrap_printf(
+        out,
+        "no word on scaling: every case was measured at one thread count (--cpus 1,2,4 measures "
+        "three)\n");
   else
     ok = show_models(s, out) && (forecast == 0 || show_forecasts(s, forecast, out));
   return ok || no_memory(e);

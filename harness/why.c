@@ -4,6 +4,7 @@
 #include "comparer/sort.h"
 #include "harness/plural.h"
 #include "harness/selection.h"
+#include "harness/wrap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -212,12 +213,15 @@ static bool find_column(const struct rundata *d, const char *name, size_t *colum
 
 static void print_remark(const struct why *w, const char *a) {
   if (w->rounds)
-    printf("  paired by %zu round%s, means over the middle half of them; per cent of %s's ns/op\n",
-           w->rounds, plural((double)w->rounds), a);
+    wrap_printf(
+        stdout,
+        "  paired by %zu round%s, means over the middle half of them; per cent of %s's ns/op\n",
+        w->rounds, plural((double)w->rounds), a);
   else
     puts("  no rounds in common: the two sides each for itself");
   if (!isfinite(w->lo) || !isfinite(w->hi))
-    printf("  [?]: too few rounds for an interval%s\n", w->rounds ? ", six are the least" : "");
+    wrap_printf(stdout, "  [?]: too few rounds for an interval%s\n",
+                w->rounds ? ", six are the least" : "");
 }
 
 static bool print_row(const struct rundata *d, const struct selection *s, size_t row, size_t a,
@@ -232,14 +236,14 @@ static bool print_row(const struct rundata *d, const struct selection *s, size_t
     return true;
   if (!why_make(&w, d, x, y, 0, e))
     return e->status == EXIT_NOTHING;
-  printf("%s%s, %u thread%s: %s against %s %+.1f %%\n", *any ? "\n" : "", d->rows.names[row],
-         threads, plural(threads), b_name, a_name, w.diff);
+  wrap_printf(stdout, "%s%s, %u thread%s: %s against %s %+.1f %%\n", *any ? "\n" : "",
+              d->rows.names[row], threads, plural(threads), b_name, a_name, w.diff);
   *any = true;
   if (!print_why(&w, a_name, b_name))
     return error_set(e, EXIT_INPUT, "out of memory");
   if (cpus && threads > cpus) {
-    printf("  %u threads share %u CPU%s: the same by what the CPUs did\n", threads, cpus,
-           plural(cpus));
+    wrap_printf(stdout, "  %u threads share %u CPU%s: the same by what the CPUs did\n", threads,
+                cpus, plural(cpus));
     if (!why_make(&w, d, x, y, cpus, e))
       return false;
     if (!print_why(&w, a_name, b_name))

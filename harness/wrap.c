@@ -1,8 +1,14 @@
 /* Lines broken at blanks; see wrap.h. */
 #include "harness/wrap.h"
 
+#include "harness/grid.h"
+
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 size_t wrap_columns(const char *text, size_t n) {
   size_t columns = 0;
@@ -47,4 +53,27 @@ void wrap_print(const char *text, size_t width, FILE *out) {
     print_line(text, length, width < WRAP_WIDTH ? width : WRAP_WIDTH, out);
     text += length + (text[length] == '\n');
   }
+}
+
+size_t wrap_terminal(FILE *out, size_t otherwise) {
+  struct winsize w;
+  int fd = fileno(out);
+  if (fd < 0 || !isatty(fd) || ioctl(fd, TIOCGWINSZ, &w) != 0 || w.ws_col < 40)
+    return otherwise;
+  return w.ws_col;
+}
+
+void wrap_printf(FILE *out, const char *format, ...) {
+  char *text = NULL;
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  if (vasprintf(&text, format, args) >= 0) {
+    wrap_print(text, wrap_terminal(out, GRID_PAGE), out);
+    free(text);
+  } else {
+    vfprintf(out, format, again); /* no memory: in long lines, then */
+  }
+  va_end(again);
+  va_end(args);
 }

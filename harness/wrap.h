@@ -20,4 +20,13 @@ size_t wrap_columns(const char *text, size_t n);
  */
 void wrap_print(const char *text, size_t width, FILE *out);
 
+/* Columns of the terminal that `out` is; `otherwise` when it is none, or narrower than 40. */
+size_t wrap_terminal(FILE *out, size_t otherwise);
+
+/*
+ * Prints whole lines as wrap_print does, to the width of the terminal that `out` is, elsewhere of a
+ * page (GRID_PAGE).
+ */
+void wrap_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

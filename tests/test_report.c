@@ -13,10 +13,12 @@
 #include "harness/report.h"
 #include "harness/wrap.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -534,6 +536,37 @@ static void sentences_are_broken_at_blanks(void **state) {
   }
 }
 
+static void sentences_are_as_wide_as_the_terminal(void **state) {
+  (void)state;
+  char *text = NULL, first[21];
+  size_t size;
+  FILE *memory = open_memstream(&text, &size);
+  assert_int_equal(wrap_terminal(memory, 77), 77);
+  wrap_printf(memory, "%097d %d %s\n", 1, 2, "x");
+  fclose(memory);
+  assert_string_equal(text + 96, "1 2\n  x\n"); /* a page */
+  free(text);
+  int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
+    skip(); /* no pseudo-terminals here */
+  struct winsize window = {.ws_row = 24, .ws_col = 50};
+  FILE *terminal = fopen(ptsname(master), "r+e");
+  assert_non_null(terminal);
+  assert_int_equal(ioctl(fileno(terminal), TIOCSWINSZ, &window), 0);
+  assert_int_equal(wrap_terminal(terminal, 77), 50);
+  wrap_printf(terminal, "%047d %d %s\n", 1, 2, "x");
+  fflush(terminal);
+  char line[80] = "";
+  assert_true(read(master, line, sizeof line - 1) > 50);
+  snprintf(first, sizeof first, "%.20s", line + 46);
+  assert_string_equal(first, "1 2\r\n  x\r\n");
+  window.ws_col = 39;
+  assert_int_equal(ioctl(fileno(terminal), TIOCSWINSZ, &window), 0);
+  assert_int_equal(wrap_terminal(terminal, 77), 77);
+  fclose(terminal);
+  close(master);
+}
+
 /* --- Files. */
 
 static int report(struct place *p, const char *option) {
@@ -747,6 +780,7 @@ int main(void) {
       PLACE(figures_of_latency_do_not_fall_from_left_to_right),
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
       cmocka_unit_test(sentences_are_broken_at_blanks),
+      cmocka_unit_test(sentences_are_as_wide_as_the_terminal),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
       WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
       WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),
