@@ -5,6 +5,8 @@
  */
 #include "harness/cell.h"
 
+#include "harness/plural.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -71,11 +73,13 @@ bool cell_fits(const struct workload_case *c, const struct strategy *s, enum dis
     return false;
   }
   if (threads < c->min_threads) {
-    snprintf(why, why_size, "the case needs at least %u threads", c->min_threads);
+    snprintf(why, why_size, "the case needs at least %u thread%s", c->min_threads,
+             plural(c->min_threads));
     return false;
   }
   if (c->max_threads != 0 && threads > c->max_threads && !(c->flags & CASE_FEWER_THREADS)) {
-    snprintf(why, why_size, "the case takes at most %u threads", c->max_threads);
+    snprintf(why, why_size, "the case takes at most %u thread%s", c->max_threads,
+             plural(c->max_threads));
     return false;
   }
   return true;

@@ -6,6 +6,7 @@
  */
 #include "harness/run.h"
 #include "harness/list.h"
+#include "harness/plural.h"
 #include "harness/probe.h"
 #include "harness/progress.h"
 
@@ -228,8 +229,8 @@ static void note_arenas(struct run *run) {
     if (run->plan.cells[i].headline && run->cells[i].arenas > arenas)
       arenas = run->cells[i].arenas;
   if (arenas && arenas < run->plan.headline)
-    plan_note(&run->plan, "glibc made at most %u arenas for %u threads, which share them", arenas,
-              run->plan.headline);
+    plan_note(&run->plan, "glibc made at most %u arena%s for %u threads, which share them", arenas,
+              plural(arenas), run->plan.headline);
 }
 
 /* Writes down how it ended. A disk that is full keeps the record of the last whole round. */

@@ -9,6 +9,7 @@
 
 #include "harness/clock.h"
 #include "harness/pages.h"
+#include "harness/plural.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -284,7 +285,8 @@ struct team *team_start(const struct team_config *config, uint64_t deadline_ns, 
   if (!team || !members) {
     pages_unmap(team, sizeof *team);
     pages_unmap(members, config->threads * sizeof *members);
-    error_set(e, EXIT_SAMPLES, "out of memory for %u threads", config->threads);
+    error_set(e, EXIT_SAMPLES, "out of memory for %u thread%s", config->threads,
+              plural(config->threads));
     return NULL;
   }
   team->config = *config;
