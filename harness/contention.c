@@ -262,6 +262,14 @@ static bool compare_threads(struct contention *c, const struct scene *s) {
   return ok;
 }
 
+static void say_open(struct contention *c) {
+  say(c, CONTENTION_UNKNOWN,
+      "not decided: an efficiency of %.2f is called scaling, and more rounds would tell on which "
+      "side it lies",
+      CONTENTION_SCALES_AT);
+  snprintf(c->own, sizeof c->own, "%.2f to %.2f", c->low, c->high);
+}
+
 static bool judge(struct contention *c, const struct scene *s, size_t row, size_t column) {
   double alone;
   bool ok = true;
@@ -276,10 +284,7 @@ static bool judge(struct contention *c, const struct scene *s, size_t row, size_
         "not decided: too few rounds at one thread or here for a 95 %% interval, six are the "
         "least");
   else if (c->low < CONTENTION_SCALES_AT && c->high >= CONTENTION_SCALES_AT)
-    say(c, CONTENTION_UNKNOWN,
-        "not decided: its efficiency lies between %.2f and %.2f, and %.2f is called scaling; more "
-        "rounds would decide it",
-        c->low, c->high, CONTENTION_SCALES_AT);
+    say_open(c);
   else if (c->efficiency >= CONTENTION_SCALES_AT)
     say_scales(c, s);
   else {

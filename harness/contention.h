@@ -26,10 +26,11 @@ enum contention_verdict {
 
 struct contention {
   enum contention_verdict verdict;
-  char text[600];        /* one sentence, without the strategy's name */
-  double efficiency;     /* throughput / (M x one thread's); NAN without a one-thread cell */
-  double low, high;      /* bounds of its 95 % interval */
-  double slower;         /* CPU-ns/op of work beyond one thread's; NAN as above */
+  char text[600];    /* one sentence, without the strategy's name */
+  char own[40];      /* "0.85 to 1.16": what it leaves out, so that others can share it; or "" */
+  double efficiency; /* throughput / (M x one thread's); NAN without a one-thread cell */
+  double low, high;  /* bounds of its 95 % interval */
+  double slower;     /* CPU-ns/op of work beyond one thread's; NAN as above */
   double slower_machine; /* of that, what threads that share nothing show as well; NAN: no arm */
   char private_arm[60];  /* the column that shares nothing, "" when there is none */
 };

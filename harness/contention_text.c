@@ -232,7 +232,8 @@ static bool print_verdicts(const struct view *v, unsigned cpus) {
       continue;
     if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
       return false;
-    wrap_printf(stdout, "  %s: %s.\n", v->d->columns.names[i], c.text);
+    wrap_printf(stdout, "  %s: %s%s%s%s.\n", v->d->columns.names[i], c.text, *c.own ? " (" : "",
+                c.own, *c.own ? ")" : "");
     if (sensitivity_text(v->d, v->row, i, v->threads, cpus, "", "", text))
       wrap_printf(stdout, "  %s\n", text);
   }
@@ -272,7 +273,7 @@ static bool print_states(const struct selection *s, const struct rundata *d, str
     }
   return printed || error_set(e, EXIT_NOTHING,
                               "contention: no cell of this run has states with these options (an "
-                              "older run, --no-states, or a kernel without schedstat)");
+                              "older run, states=off, or a kernel without schedstat)");
 }
 
 /* Growth with threads is beside the point where one thread count was asked for. */
@@ -292,34 +293,27 @@ static bool judged(const struct report *r, size_t row, size_t column, struct con
          isfinite(c->efficiency);
 }
 
-/* How many strategies of a case have this very sentence, and how many of them come before `at`. */
-static size_t alike(const struct report *r, size_t row, size_t at, const char *text,
-                    size_t *before) {
-  size_t count = 0;
-  *before = 0;
-  for (size_t column = 0; column < r->data.columns.count; column++) {
-    struct contention c;
-    if (!judged(r, row, column, &c) || strcmp(c.text, text) != 0)
-      continue;
-    *before += column < at;
-    count++;
-  }
-  return count;
+/* Does a column before this one have the very sentence? */
+static bool said_before(const struct report *r, size_t row, size_t column, const char *text) {
+  struct contention c;
+  for (size_t i = 0; i < column; i++)
+    if (judged(r, row, i, &c) && strcmp(c.text, text) == 0)
+      return true;
+  return false;
 }
 
+/* The column's sentence, with all strategies of the case that have it. */
 static void write_verdict(const struct report *r, size_t row, size_t column, const char *tick,
                           const char *bullet, FILE *out) {
   const struct rundata *d = &r->data;
-  struct contention c;
-  size_t before;
-  if (!judged(r, row, column, &c))
+  struct contention c, other;
+  if (!judged(r, row, column, &c) || said_before(r, row, column, c.text))
     return;
-  size_t count = alike(r, row, column, c.text, &before);
-  if (before > 0)
-    return;
-  fprintf(out, "%s%s%s%s", bullet, tick, d->columns.names[column], tick);
-  if (count > 1)
-    fprintf(out, " and %zu more", count - 1);
+  fputs(bullet, out);
+  for (size_t i = column; i < d->columns.count; i++)
+    if (judged(r, row, i, &other) && strcmp(other.text, c.text) == 0)
+      fprintf(out, "%s%s%s%s%s%s%s", i > column ? ", " : "", tick, d->columns.names[i], tick,
+              *other.own ? " (" : "", other.own, *other.own ? ")" : "");
   fprintf(out, " %s: %s.\n", d->rows.names[row], c.text);
 }
 

@@ -115,7 +115,7 @@ bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell 
     error_set(e, EXIT_INPUT, "out of memory");
   else if (!has)
     error_set(e, EXIT_NOTHING,
-              "no states were measured (an older run, --no-states, or a kernel "
+              "no states were measured (an older run, states=off, or a kernel "
               "without schedstat)");
   else if (!(has = split(w, &s)))
     error_set(e, EXIT_INPUT, "out of memory");

@@ -673,6 +673,43 @@ static void runs_without_states_have_no_budget_picture(void **state) {
   assert_int_equal(access(path, F_OK), -1);
 }
 
+/* What the report says of the run's strategies, into p->text. */
+static void print_verdicts(struct folder *p) {
+  struct report r;
+  struct error e;
+  size_t size;
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_true(report_load(&r, p->folder, &e));
+  free(p->text);
+  FILE *memory = open_memstream(&p->text, &size);
+  assert_non_null(memory);
+  report_verdicts(&r, "`", "- ", memory);
+  fclose(memory);
+  report_free(&r);
+}
+
+/* Two whose efficiency is 0.90 but for the noise, and one that is clearly above. */
+static void strategies_with_one_verdict_share_its_sentence(void **state) {
+  struct folder *p = *state;
+  static const char *const names[] = {"fine", "near", "close"};
+  static const double two[] = {50, 55.5, 55.6};
+  for (size_t i = 0; i < 3; i++) {
+    struct made m = alone;
+    m.strategy = names[i];
+    add(p, m);
+    m.threads = 2;
+    m.ns = two[i];
+    add(p, m);
+  }
+  load(p);
+  print_verdicts(p);
+  holds(p->text, "- `near` (0.8");
+  holds(p->text, "), `close` (0.8");
+  holds(p->text, ") C: not decided: an efficiency of 0.90 is called scaling");
+  holds(p->text, "- `fine` C: scales: 2.00x");
+  assert_null(strstr(strstr(p->text, "not decided") + 1, "not decided"));
+}
+
 /* ---- planted delays, against a simulated lock ---- */
 
 /* ns/op of two threads that take a lock twice an op, a CPU each. */
@@ -721,16 +758,7 @@ static void planted_delays_come_out_as_in_a_simulated_queue(void **state) {
   holds(p->text, "  busy: of 100 ns more under its lock a share of 1.00 comes out in ns/op (");
   holds(p->text, "; 1 is a saturated lock, 0.50 one that is not.\n");
   holds(p->text, "  idle: of 100 ns more under its lock a share of 0.50 comes out in ns/op (");
-  struct report r;
-  struct error e;
-  size_t size;
-  assert_true(report_load(&r, p->folder, &e));
-  free(p->text);
-  FILE *memory = open_memstream(&p->text, &size);
-  assert_non_null(memory);
-  report_verdicts(&r, "`", "- ", memory);
-  fclose(memory);
-  report_free(&r);
+  print_verdicts(p);
   holds(p->text, "- `busy` C: of 100 ns more under its lock a share of 1.00 comes out in ns/op (");
 }
 
@@ -876,6 +904,7 @@ int main(void) {
       ON_A_RUN(budget_data_is_of_cpus_where_threads_share_them),
       ON_A_RUN(budgets_are_drawn_when_gnuplot_is_there),
       ON_A_RUN(runs_without_states_have_no_budget_picture),
+      ON_A_RUN(strategies_with_one_verdict_share_its_sentence),
       ON_A_RUN(planted_delays_come_out_as_in_a_simulated_queue),
       ON_A_RUN(limits_are_a_row_a_strategy_and_a_ceiling),
       ON_A_RUN(limits_of_a_fitted_law_are_named),
