@@ -2,8 +2,8 @@
  * The counted heap; see heap.h for the contract.
  *
  * Owns the per-thread counters and the list of those that are visible. It must add nothing to a
- * block and as little as possible to a call: about 1 ns over the malloc below. It must not keep
- * memory back, or it would measure itself instead of the allocator.
+ * block and as little as possible to a call. It must not keep memory back, or it would measure
+ * itself instead of the allocator.
  */
 #include "harness/heap.h"
 
@@ -15,14 +15,9 @@
 
 #define NEVER UINT64_MAX
 
-/*
- * One per thread, written by that thread alone and read by heap_total. Counting starts at zero
- * at heap_thread_begin and simply goes on, unseen, outside of it: no test on the fast path.
- */
+/* What the thread has beside heap_fast; written by that thread alone and read by heap_total. */
 struct counters {
-  _Atomic uint64_t allocs, alloc_bytes, frees, freed_bytes;
-  /* The next allocation and free that are not plain are those made when the counter has this. */
-  uint64_t alloc_event, free_event;
+  const struct heap_fast *fast;    /* the same thread's, once visible */
   uint64_t fail_at, time_alloc_at; /* alloc_event is the lesser of the two */
   const struct span_clock *clock;  /* NULL: no call is timed */
   struct span_gap alloc_gap, free_gap;
@@ -32,12 +27,8 @@ struct counters {
   struct counters *next, *previous; /* under list.lock */
 };
 
-/*
- * Linked into an executable, this is thread-pointer relative with a constant offset (local-exec
- * model): one segment-prefixed instruction. From a shared library it would be a call.
- */
-static _Thread_local struct counters self = {
-    .alloc_event = NEVER, .free_event = NEVER, .fail_at = NEVER, .time_alloc_at = NEVER};
+_Thread_local struct heap_fast heap_fast = {.alloc_event = NEVER, .free_event = NEVER};
+static _Thread_local struct counters self = {.fail_at = NEVER, .time_alloc_at = NEVER};
 
 static struct {
   pthread_mutex_t lock;
@@ -48,12 +39,6 @@ static struct {
   bool has_key;
 } list = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
-/* Single writer: nobody else stores, so load and store need not be one atomic step. */
-static inline void add(_Atomic uint64_t *counter, uint64_t n) {
-  atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-                        memory_order_relaxed);
-}
-
 /*
  * Relaxed: exact for threads that are parked (what parked them orders their counts before this),
  * near enough for those that run. Frees first, so that such a thread more likely looks as if it
@@ -61,10 +46,10 @@ static inline void add(_Atomic uint64_t *counter, uint64_t n) {
  * freed by another thread may be missed either way.
  */
 static void add_counts(struct heap_counts *sum, const struct counters *c) {
-  sum->frees += atomic_load_explicit(&c->frees, memory_order_relaxed);
-  sum->freed_bytes += atomic_load_explicit(&c->freed_bytes, memory_order_relaxed);
-  sum->allocs += atomic_load_explicit(&c->allocs, memory_order_relaxed);
-  sum->alloc_bytes += atomic_load_explicit(&c->alloc_bytes, memory_order_relaxed);
+  sum->frees += atomic_load_explicit(&c->fast->frees, memory_order_relaxed);
+  sum->freed_bytes += atomic_load_explicit(&c->fast->freed_bytes, memory_order_relaxed);
+  sum->allocs += atomic_load_explicit(&c->fast->allocs, memory_order_relaxed);
+  sum->alloc_bytes += atomic_load_explicit(&c->fast->alloc_bytes, memory_order_relaxed);
   sum->timed_ns += atomic_load_explicit(&c->timed_ns, memory_order_relaxed);
   sum->timed_calls += atomic_load_explicit(&c->timed_calls, memory_order_relaxed);
   sum->long_ns += atomic_load_explicit(&c->long_ns, memory_order_relaxed);
@@ -89,7 +74,7 @@ void heap_thread_begin(void) {
   if (list.has_key)
     pthread_setspecific(list.at_exit, &self);
   if (self.fail_at != NEVER)
-    self.fail_at -= atomic_load_explicit(&self.allocs, memory_order_relaxed);
+    self.fail_at -= atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed);
   heap_time_calls(NULL);
   atomic_store_explicit(&self.timed_ns, 0, memory_order_relaxed);
   atomic_store_explicit(&self.timed_calls, 0, memory_order_relaxed);
@@ -97,11 +82,12 @@ void heap_thread_begin(void) {
   atomic_store_explicit(&self.long_calls, 0, memory_order_relaxed);
   atomic_store_explicit(&self.empty_ns, 0, memory_order_relaxed);
   atomic_store_explicit(&self.empty_calls, 0, memory_order_relaxed);
-  atomic_store_explicit(&self.allocs, 0, memory_order_relaxed);
-  atomic_store_explicit(&self.alloc_bytes, 0, memory_order_relaxed);
-  atomic_store_explicit(&self.frees, 0, memory_order_relaxed);
-  atomic_store_explicit(&self.freed_bytes, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap_fast.allocs, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap_fast.alloc_bytes, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap_fast.frees, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap_fast.freed_bytes, 0, memory_order_relaxed);
   pthread_mutex_lock(&list.lock);
+  self.fast = &heap_fast;
   self.previous = NULL;
   self.next = list.first;
   if (list.first)
@@ -126,19 +112,10 @@ void heap_thread_end(void) {
   pthread_mutex_unlock(&list.lock);
 }
 
-/*
- * The one test on the fast path: is this an allocation that is timed, or that a test wants to
- * fail? The counter is loaded anyway and the event is on its line.
- */
-static inline bool alloc_is_plain(void) {
-  return __builtin_expect(
-      atomic_load_explicit(&self.allocs, memory_order_relaxed) != self.alloc_event, 1);
-}
-
-static inline void *counted(void *p, size_t size) {
-  if (__builtin_expect(p != NULL, 1)) {
-    add(&self.allocs, 1);
-    add(&self.alloc_bytes, size);
+static void *counted(void *p, size_t size) {
+  if (p) {
+    heap_add(&heap_fast.allocs, 1);
+    heap_add(&heap_fast.alloc_bytes, size);
   }
   return p;
 }
@@ -147,9 +124,7 @@ static inline void *counted(void *p, size_t size) {
 static void *get_plain(size_t size, size_t align) {
   (void)align;
   void *p = malloc(size);
-  if (__builtin_expect(p == NULL, 0) && size == 0) /* C allows NULL for 0, this contract not */
-    p = malloc(1);
-  return p;
+  return p || size > 0 ? p : malloc(1);
 }
 
 static void *get_aligned(size_t size, size_t align) {
@@ -203,14 +178,14 @@ static struct event begin_event(struct span_gap *gap, uint64_t *carried) {
 static void count_span(const struct event *e, uint64_t begin, uint64_t end) {
   uint64_t ns = span_to_ns(self.clock, end - begin);
   if (e->empty && ns <= HEAP_LONG_NS) {
-    add(&self.empty_ns, ns);
-    add(&self.empty_calls, 1);
+    heap_add(&self.empty_ns, ns);
+    heap_add(&self.empty_calls, 1);
   }
   if (e->empty || ns > 4 * SPAN_LIMIT_NS)
     return;
   bool is_long = ns > HEAP_LONG_NS;
-  add(is_long ? &self.long_ns : &self.timed_ns, ns * e->weight);
-  add(is_long ? &self.long_calls : &self.timed_calls, e->weight);
+  heap_add(is_long ? &self.long_ns : &self.timed_ns, ns * e->weight);
+  heap_add(is_long ? &self.long_calls : &self.timed_calls, e->weight);
 }
 
 /*
@@ -239,12 +214,11 @@ static void *time_alloc(const struct event *e, size_t size, size_t align,
 }
 
 static void plan_alloc_event(void) {
-  self.alloc_event = self.fail_at < self.time_alloc_at ? self.fail_at : self.time_alloc_at;
+  heap_fast.alloc_event = self.fail_at < self.time_alloc_at ? self.fail_at : self.time_alloc_at;
 }
 
-__attribute__((noinline)) static void *alloc_event(size_t size, size_t align,
-                                                   void *(*get)(size_t, size_t)) {
-  uint64_t allocs = atomic_load_explicit(&self.allocs, memory_order_relaxed);
+static void *alloc_event(size_t size, size_t align, void *(*get)(size_t, size_t)) {
+  uint64_t allocs = atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed);
   bool fails = allocs == self.fail_at, timed = allocs == self.time_alloc_at;
   if (fails) {
     self.fail_at = NEVER;
@@ -262,7 +236,9 @@ __attribute__((noinline)) static void *alloc_event(size_t size, size_t align,
   return counted(p, size);
 }
 
-__attribute__((noinline)) static void free_event(void *p) {
+void heap_free_event(void *p, size_t size) {
+  heap_add(&heap_fast.frees, 1);
+  heap_add(&heap_fast.freed_bytes, size);
   struct event e = begin_event(&self.free_gap, &self.free_carried);
   void (*call)(void *) = e.empty ? free_nothing : free;
   free_nothing(p);
@@ -273,44 +249,38 @@ __attribute__((noinline)) static void free_event(void *p) {
   if (e.empty)
     free(p);
   span_gap_draw(&self.free_gap);
-  self.free_event += self.free_gap.weight;
+  heap_fast.free_event += self.free_gap.weight;
 }
 
-void *heap_alloc(size_t size) {
-  if (!alloc_is_plain())
-    return alloc_event(size, 0, get_plain);
-  return counted(get_plain(size, 0), size);
+void *heap_alloc_event(size_t size) {
+  return alloc_event(size, 0, get_plain);
+}
+
+void *heap_calloc_event(size_t size) {
+  return alloc_event(size, 0, get_zeroed);
 }
 
 void *heap_alloc_aligned(size_t size, size_t align) {
   if (align <= _Alignof(max_align_t))
     return heap_alloc(size);
-  if (!alloc_is_plain())
+  if (atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed) == heap_fast.alloc_event)
     return alloc_event(size, align, get_aligned);
   return counted(get_aligned(size, align), size);
 }
 
-void *heap_calloc(size_t size) {
-  if (!alloc_is_plain())
-    return alloc_event(size, 0, get_zeroed);
-  return counted(get_zeroed(size, 0), size);
-}
-
-void heap_free(void *p, size_t size) {
-  if (p == NULL)
-    return;
-  uint64_t frees = atomic_load_explicit(&self.frees, memory_order_relaxed);
-  add(&self.frees, 1);
-  add(&self.freed_bytes, size);
-  if (__builtin_expect(frees != self.free_event, 1))
-    free(p);
-  else
-    free_event(p);
+/* C allows NULL for 0 bytes, this contract not. */
+void *heap_alloc_refused(size_t size) {
+  void *p = size == 0 ? calloc(1, 1) : NULL;
+  if (!p) {
+    heap_add(&heap_fast.allocs, (uint64_t)-1);
+    heap_add(&heap_fast.alloc_bytes, -(uint64_t)size);
+  }
+  return p;
 }
 
 void heap_time_calls(const struct span_clock *clock) {
   self.clock = clock;
-  self.time_alloc_at = self.free_event = NEVER;
+  self.time_alloc_at = heap_fast.free_event = NEVER;
   self.alloc_carried = self.free_carried = 0;
   if (clock) {
     /* Seeds by place: threads in step do not time the same calls. */
@@ -318,9 +288,9 @@ void heap_time_calls(const struct span_clock *clock) {
     span_gap_start(&self.alloc_gap, HEAP_TIME_GAP, seed);
     span_gap_start(&self.free_gap, HEAP_TIME_GAP, seed ^ 0x5bd1e995u);
     self.time_alloc_at =
-        atomic_load_explicit(&self.allocs, memory_order_relaxed) + self.alloc_gap.weight;
-    self.free_event =
-        atomic_load_explicit(&self.frees, memory_order_relaxed) + self.free_gap.weight;
+        atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed) + self.alloc_gap.weight;
+    heap_fast.free_event =
+        atomic_load_explicit(&heap_fast.frees, memory_order_relaxed) + self.free_gap.weight;
   }
   plan_alloc_event();
 }
@@ -334,6 +304,7 @@ void heap_total(struct heap_counts *out) {
 }
 
 void heap_fail_after(uint64_t n) {
-  self.fail_at = n == 0 ? NEVER : atomic_load_explicit(&self.allocs, memory_order_relaxed) + n - 1;
+  self.fail_at =
+      n == 0 ? NEVER : atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed) + n - 1;
   plan_alloc_event();
 }

@@ -242,6 +242,9 @@ static void timed_calls_stand_for_all(void **state) {
   }
   struct heap_counts now = since(&start);
   assert_int_equal(now.allocs, CALLS);
+  assert_int_equal(now.alloc_bytes, 16 * CALLS);
+  assert_int_equal(now.frees, CALLS);
+  assert_int_equal(now.freed_bytes, 16 * CALLS);
   uint64_t timed = now.timed_calls + now.long_calls;
   assert_in_range(timed, 2 * CALLS - (LOST + 20) * 2 * HEAP_TIME_GAP, 2 * CALLS);
   heap_time_calls(NULL);
