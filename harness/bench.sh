@@ -278,8 +278,8 @@ bench_states() {
       continue
     fi
     read -r value low high < <(sort -g "$tmp/ratios" | awk '{ v[NR] = $1 } END {
-      d = 0.98 * sqrt(NR); l = int((NR + 1) / 2 - d); h = NR + 1 - l
-      printf "%.3f %.3f %.3f", v[int((NR + 1) / 2)], v[l < 1 ? 1 : l], v[h > NR ? NR : h] }')
+      l = int((NR + 1) / 2 - 0.98 * sqrt(NR)); if (l < 1) l = 1
+      printf "%.3f %.3f %.3f", v[int((NR + 1) / 2)], v[l], v[NR + 1 - l] }')
     verdict=undecided
     if awk "BEGIN { exit !($high <= 1.03) }"; then verdict=ok; fi
     if awk "BEGIN { exit !($low > 1.03) }"; then verdict=MISSED missed=1; fi
