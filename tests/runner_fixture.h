@@ -6,6 +6,7 @@
 #define POOLBENCH_RUNNER_FIXTURE_H
 
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,13 @@ static inline int scratch_open(void **state) {
 static inline int scratch_close(void **state) {
   (void)state;
   return nftw(scratch, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A suite in the background, or under nohup, is started with some of these ignored. */
+static inline void usual_signals(void) {
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+    signal(ends[i], SIG_DFL);
 }
 
 /* scratch/NAME; valid until the fourth call from now. */

@@ -210,14 +210,15 @@ static void what_was_ignored_stays_ignored(void **state) {
   struct error e;
   launcher_close(&launcher);
   signal(SIGHUP, SIG_IGN);
+  signal(SIGINT, SIG_IGN);
   signal(SIGCHLD, SIG_IGN);
   assert_true(launcher_open(&launcher, &e));
-  run("kill -HUP $PPID; sleep 0.1\n" GOOD_SAMPLE, 20 * SECOND, &r);
+  run("kill -HUP $PPID; kill -INT $PPID; sleep 0.1\n" GOOD_SAMPLE, 20 * SECOND, &r);
   assert_int_equal(r.outcome, LAUNCH_SAMPLE);
   sample_free(&r.sample);
   ends_as("exit 3", LAUNCH_CRASHED, "status 3");
   launcher_close(&launcher);
-  signal(SIGHUP, SIG_DFL);
+  usual_signals();
   signal(SIGCHLD, SIG_DFL);
   assert_true(launcher_open(&launcher, &e));
 }
@@ -225,6 +226,7 @@ static void what_was_ignored_stays_ignored(void **state) {
 #define WITH_LAUNCHER(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
 
 int main(void) {
+  usual_signals();
   const struct CMUnitTest tests[] = {
       WITH_LAUNCHER(a_whole_sample_is_read),
       WITH_LAUNCHER(a_crash_is_told_by_its_signal),

@@ -216,6 +216,22 @@ static void a_run_that_is_stopped_goes_on(void **state) {
   assert_int_equal(count("calls", "."), 13);
 }
 
+/* A shell's background job is started with SIGINT ignored: Ctrl-C is not meant for it. */
+static void a_run_in_the_background_is_stopped_by_sigterm_alone(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "echo . >>\"$here/calls\"; calls=$(wc -l <\"$here/calls\")\n"
+                                "[ $calls = 2 ] && kill -INT $PPID\n"
+                                "[ $calls = 7 ] && { kill -TERM $PPID; sleep 60; }\n"
+                                "say 10");
+  signal(SIGINT, SIG_IGN);
+  int status = poolbench(TWO_BY_TWO "--rounds 3");
+  usual_signals();
+  assert_int_equal(status, EXIT_INTERRUPTED);
+  assert_int_equal(count("calls", "."), 7);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 4);
+  assert_true(says("err.txt", "SIGTERM"));
+}
+
 static void assert_map(const json_t *map, size_t threads, size_t usable) {
   const json_t *cpus = json_object_get(map, "cpus");
   const json_t *nodes = json_object_get(map, "first_touch_nodes");
@@ -492,6 +508,7 @@ int main(int argc, char **argv) {
     return worker_main(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "probe") == 0)
     return probe_main(argc - 1, argv + 1);
+  usual_signals();
   const struct CMUnitTest tests[] = {
       IN_SCRATCH(every_cell_is_measured_once_a_round),
       IN_SCRATCH(a_strategy_that_crashes_costs_itself_only),
@@ -499,6 +516,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(progress_counts_what_is_not_tried_again),
       IN_SCRATCH(a_cell_that_does_not_finish_is_a_bound),
       IN_SCRATCH(a_run_that_is_stopped_goes_on),
+      IN_SCRATCH(a_run_in_the_background_is_stopped_by_sigterm_alone),
       IN_SCRATCH(the_binding_is_printed_and_recorded),
       IN_SCRATCH(a_resumed_run_keeps_its_forecasts),
       IN_SCRATCH(order_follows_from_the_seed),
