@@ -16,8 +16,10 @@
 #include "tests/workload_fixture.h"
 #include "workloads/request/requester.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern const struct workload workload_request;
@@ -132,6 +134,11 @@ static int64_t live_blocks(void) {
 static void ok(struct connection *c, struct message *m) {
   connection_publish(c, (struct text){m->reply, m->reply_length}, (struct text){NULL, 0},
                      (struct text){"ok", 2});
+  message_free(m);
+}
+
+static void message_dropped(struct connection *c, struct message *m) {
+  (void)c;
   message_free(m);
 }
 
@@ -293,6 +300,51 @@ static void a_broken_connection_fails_the_request_with_the_reason(void **state) 
   lone_close(l);
 }
 
+static void *publish_late(void *argument) {
+  struct lone *l = argument;
+  heap_thread_begin();
+  bool sent = connection_publish(l->connection, (struct text){"srv", 3}, (struct text){NULL, 0},
+                                 (struct text){"q", 1});
+  heap_thread_end();
+  return sent ? l : NULL;
+}
+
+static void write_raw(struct lone *l, const char *text) {
+  assert_true(wire_write(l->connection->fd, text, strlen(text)));
+}
+
+/* The reader stands still before it comes to the broker's -ERR, and a write fails meanwhile. */
+static void a_write_that_fails_leaves_the_reason_to_the_broker(void **state) {
+  (void)state;
+  char why[200];
+  pthread_t writer;
+  void *sent;
+  struct lone *l = lone_open();
+  struct connection *c = l->connection;
+  assert_non_null(connection_serve(c, (struct text){"srv", 3}, message_dropped));
+  assert_true(connection_flush(c));
+  pthread_rwlock_wrlock(&c->table_lock); /* what the reader needs for a message */
+  write_raw(l, "PUB srv 1\r\nq\r\nSUB bad..subject 7\r\n");
+  /* POLLHUP, which need not be asked for: the broker has said it and gone. */
+  struct pollfd gone = {.fd = c->fd};
+  assert_int_equal(poll(&gone, 1, 60000), 1);
+  assert_int_equal(pthread_create(&writer, NULL, publish_late, l), 0);
+  /* Time for a writer to give a reason of its own; without one this waits in vain. */
+  bool failed = false;
+  for (int i = 0; i < 50 && !failed; i++) {
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    pthread_mutex_lock(&c->mutex);
+    failed = c->failed;
+    pthread_mutex_unlock(&c->mutex);
+  }
+  pthread_rwlock_unlock(&c->table_lock);
+  assert_int_equal(pthread_join(writer, &sent), 0);
+  assert_null(sent);
+  connection_why(c, why, sizeof why);
+  assert_string_equal(why, "the broker says: subject or sid not valid");
+  lone_close(l);
+}
+
 /* -- refusals -- */
 
 /* Runs in a child: the limits are not to be had back. */
@@ -412,6 +464,7 @@ int main(void) {
       cmocka_unit_test(late_replies_answer_no_other_request),
       cmocka_unit_test(old_requests_leave_no_subscription_behind),
       cmocka_unit_test(a_broken_connection_fails_the_request_with_the_reason),
+      cmocka_unit_test(a_write_that_fails_leaves_the_reason_to_the_broker),
       cmocka_unit_test(too_few_open_files_are_refused_with_what_is_needed),
       cmocka_unit_test(too_many_threads_are_refused),
       cmocka_unit_test(out_of_memory_fails_the_op_and_leaks_nothing),

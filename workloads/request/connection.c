@@ -98,6 +98,18 @@ static bool output_flush(struct connection *c) {
   return sent;
 }
 
+/*
+ * A write failed: the broker has ended the session. What it said before that may still lie in the
+ * socket, so the reason is the reader's: it reads to the end and always fails the connection.
+ */
+static void write_failed(struct connection *c) {
+  shutdown(c->fd, SHUT_RDWR); /* leaves what has been received to be read */
+  pthread_mutex_lock(&c->mutex);
+  while (!c->failed && !c->closing)
+    pthread_cond_wait(&c->answered, &c->mutex);
+  pthread_mutex_unlock(&c->mutex);
+}
+
 /* Formats a line and leaves it in the output, after what it holds has been sent if need be. */
 static bool output_line(struct connection *c, const struct line_argument *arguments, size_t count) {
   struct line line = line_format(arguments, count);
@@ -111,7 +123,7 @@ static bool output_line(struct connection *c, const struct line_argument *argume
   pthread_mutex_unlock(&c->mutex);
   line_free(&line);
   if (!done)
-    connection_fail(c, "cannot write to the broker");
+    write_failed(c);
   return done;
 }
 
@@ -130,7 +142,7 @@ bool connection_publish(struct connection *c, struct text subject, struct text r
                                           : wire_write(c->fd, frame, length);
   pthread_mutex_unlock(&c->mutex);
   if (!sent)
-    connection_fail(c, "cannot write to the broker");
+    write_failed(c);
   return sent;
 }
 
@@ -144,7 +156,7 @@ bool connection_flush(struct connection *c) {
   bool handled = c->pongs >= mine;
   pthread_mutex_unlock(&c->mutex);
   if (!sent)
-    connection_fail(c, "cannot write to the broker");
+    write_failed(c);
   return handled;
 }
 
