@@ -133,6 +133,21 @@ static void print_kept(const struct run *run) {
   printf("go on:                  poolbench run --resume %s\n", folder);
 }
 
+static void print_left_out(const char *what, unsigned measured, unsigned planned) {
+  if (measured < planned)
+    printf("given up: %u of %u rounds %s, for lack of time; a new run with a larger --budget "
+           "measures them\n",
+           planned - measured, planned, what);
+}
+
+void announce_complete(const struct run *run, unsigned rounds, unsigned sweep_rounds) {
+  print_failures(run);
+  print_left_out("of the headline", run->plan.rounds, rounds);
+  print_left_out("of the sweep", run->plan.sweep_rounds, sweep_rounds);
+  printf("complete: %s has its %zu samples; nothing is left to measure\n", run->files.folder,
+         run->results.count);
+}
+
 void announce_end(const struct run *run) {
   char time[16];
   const struct run_times *t = &run->times;

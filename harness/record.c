@@ -449,6 +449,14 @@ static bool resume_texts(const json_t *o, bool (*add)(struct sample *, const cha
   return true;
 }
 
+/* All that was decided so far, also on the way: the rebuilt plan knows of its beginning alone. */
+static void resume_notes(const json_t *notes, struct plan *p) {
+  p->note_count = 0;
+  for (size_t i = 0; i < json_array_size(notes); i++)
+    if (json_string_value(json_array_get(notes, i)))
+      plan_note(p, "%s", json_string_value(json_array_get(notes, i)));
+}
+
 /* As unsigned_number wrote it. */
 static bool resume_seed(const json_t *seed, uint64_t *out, struct error *e) {
   const char *text = json_string_value(seed);
@@ -470,11 +478,14 @@ bool record_resume(const json_t *record, struct run *run, struct error *e) {
     return error_set(e, EXIT_INPUT,
                      "cannot go on with this run: its plan is not the one that its "
                      "command makes here; start a new one");
+  run->status = strcmp(member(record, "status"), status_names[RUN_COMPLETE]) == 0 ? RUN_COMPLETE
+                                                                                  : RUN_RUNNING;
   snprintf(run->id, sizeof run->id, "%.23s", member(record, "id"));
   if (!resume_seed(json_object_get(plan, "seed"), &run->plan.seed, e))
     return false;
   run->plan.rounds = (unsigned)member_number(plan, "rounds");
   run->plan.sweep_rounds = (unsigned)member_number(plan, "sweep_rounds");
+  resume_notes(json_object_get(plan, "notes"), &run->plan);
   run->started = (time_t)member_number(record, "started");
   run->times =
       (struct run_times){member_number(times, "wall_ns"), member_number(times, "samples_ns"),

@@ -246,6 +246,11 @@ static void finish(struct run *run, bool whole, const struct error *why, struct 
   runfiles_close(&run->files);
 }
 
+/* 0, or EXIT_SAMPLES when some failed. */
+static int samples_status(const struct run *run) {
+  return run->failure_count ? EXIT_SAMPLES : EXIT_DONE;
+}
+
 static int measure_all(struct run *run, struct launcher *l) {
   struct error e = {0}, last = {0};
   struct progress progress;
@@ -262,7 +267,7 @@ static int measure_all(struct run *run, struct launcher *l) {
   announce_end(run);
   if (!ok)
     return e.status;
-  return last.text[0] ? (int)last.status : run->failure_count ? EXIT_SAMPLES : EXIT_DONE;
+  return last.text[0] ? (int)last.status : samples_status(run);
 }
 
 /* --- the command ------------------------------------------------------------------------- */
@@ -296,9 +301,16 @@ static int start(struct run *run, const json_t *record, struct error *e) {
     return EXIT_DONE;
   }
   run->identity = record_identity(run, e);
-  if (!run->identity || (record && !begin_again(run, record, e)) || !launcher_open(&l, e))
+  unsigned rounds = run->plan.rounds, sweep_rounds = run->plan.sweep_rounds;
+  if (!run->identity || (record && !begin_again(run, record, e)))
     return e->status;
   announce_plan(run);
+  if (record && run->status == RUN_COMPLETE) {
+    announce_complete(run, rounds, sweep_rounds);
+    return samples_status(run);
+  }
+  if (!launcher_open(&l, e))
+    return e->status;
   int status = -1;
   if (!probe_all(run, &l, e) ||
       (!record && !runfiles_create(&run->files, run->options.out, run->host.name, e)))

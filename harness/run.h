@@ -88,7 +88,7 @@ void record_free_command(int argc, char **argv);
 
 /*
  * Takes over from the record what a resumed run goes on with: ID, seed, start, times, failures,
- * forecasts.
+ * forecasts, rounds and notes; status RUN_COMPLETE when there is nothing to go on with.
  * Fails when the identity differs, saying in what.
  */
 bool record_resume(const json_t *record, struct run *run, struct error *e);
@@ -132,5 +132,8 @@ void announce_machine(const struct run *run); /* "32 threads on 2 CPUs ..." */
 void announce_plan(const struct run *run);    /* what is measured, skipped, decided, how long */
 void announce_cells(const struct plan *p);    /* every cell, for --dry-run */
 void announce_end(const struct run *run);     /* failures, and where the results are */
+
+/* A run that was complete before, of which so many rounds had been planned. */
+void announce_complete(const struct run *run, unsigned rounds, unsigned sweep_rounds);
 
 #endif

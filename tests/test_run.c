@@ -214,6 +214,33 @@ static void a_run_that_is_stopped_goes_on(void **state) {
   assert_int_equal(poolbench("--resume r"), EXIT_DONE);
   assert_int_equal(count("r/samples.txt", "Benchmark"), 12);
   assert_int_equal(count("calls", "."), 13);
+  assert_true(says("out.txt", "complete: r has its 12 samples; nothing is left to measure"));
+  assert_int_equal(count("out.txt", "given up"), 0);
+}
+
+/*
+ * Planned are 10 rounds of 2 cells; workers that take several times the planned time leave 5. The
+ * load of the machine can only make them take longer.
+ */
+static void a_run_that_gave_up_rounds_is_complete(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "echo . >>\"$here/calls\"; sleep 0.2; say 10");
+  assert_int_equal(
+      poolbench("--cpus 2 --sweep-rounds 0 --out r --cases Micro/pair/16B --window 1ms "
+                "--strategies malloc,per-thread --arm x=w.sh --budget 1800ms"),
+      EXIT_DONE);
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 10);
+  char *before = scratch_read("r/run.json");
+  assert_true(says("r/run.json", "5 rounds: samples took longer than planned"));
+  assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+  assert_true(says("out.txt", "note: 5 rounds: samples took longer than planned"));
+  assert_true(says("out.txt", "given up: 5 of 10 rounds of the headline, for lack of time"));
+  assert_true(says("out.txt", "complete: r has its 10 samples; nothing is left to measure"));
+  assert_int_equal(count("calls", "."), 10);
+  char *after = scratch_read("r/run.json");
+  assert_string_equal(before, after);
+  free(before);
+  free(after);
 }
 
 /* A shell's background job is started with SIGINT ignored: Ctrl-C is not meant for it. */
@@ -516,6 +543,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(progress_counts_what_is_not_tried_again),
       IN_SCRATCH(a_cell_that_does_not_finish_is_a_bound),
       IN_SCRATCH(a_run_that_is_stopped_goes_on),
+      IN_SCRATCH(a_run_that_gave_up_rounds_is_complete),
       IN_SCRATCH(a_run_in_the_background_is_stopped_by_sigterm_alone),
       IN_SCRATCH(the_binding_is_printed_and_recorded),
       IN_SCRATCH(a_resumed_run_keeps_its_forecasts),
