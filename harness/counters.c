@@ -1,5 +1,6 @@
 /* Resolving, proving and reading events through their sources; see counters.h. */
 #include "harness/counters.h"
+#include "harness/suggest.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -82,7 +83,10 @@ static void open_source(struct counters *c, const struct counter_source *source)
   struct selection mine;
   char why[COUNTER_WHY_MAX] = "";
   select_events(c, source, &mine);
-  if (mine.count != 0 && !source->open(why, sizeof why))
+  bool opened = mine.count != 0 && source->open(why, sizeof why);
+  for (size_t i = 0; i < mine.count; i++)
+    c->events[mine.at[i]].source_opened = opened;
+  if (mine.count != 0 && !opened)
     all_missing(c, source, why);
 }
 
@@ -143,6 +147,60 @@ bool counters_open(struct counters *c, const char *list,
 
 bool counters_probe(const char *list, struct counters *out, struct error *e) {
   return counters_open(out, list, counter_sources, true, e);
+}
+
+/* ---- names ---- */
+
+struct name_search {
+  const char *name;
+  bool found;
+  struct suggest near;
+  char nearest[COUNTER_NAME_MAX]; /* names live as long as the call that lists them */
+};
+
+/* Is `listed` the event of `name`, which may have unit masks behind and the PMU's name left out? */
+static bool is_event(const char *name, const char *listed) {
+  const char *plain = strstr(listed, "::");
+  size_t length = strlen(listed);
+  if (strncasecmp(name, listed, length) == 0 && (name[length] == '\0' || name[length] == ':'))
+    return true;
+  return plain && is_event(name, plain + 2);
+}
+
+static void compare_name(void *context, const char *listed, bool native) {
+  struct name_search *s = context;
+  (void)native;
+  s->found = s->found || is_event(s->name, listed);
+  suggest_offer(&s->near, listed);
+  if (s->near.best == listed) {
+    snprintf(s->nearest, sizeof s->nearest, "%s", listed);
+    s->near.best = s->nearest;
+  }
+}
+
+static bool is_known(const struct counters *c, const struct counter_state *event, struct error *e) {
+  struct name_search search = {.name = event->name};
+  bool listed = true;
+  suggest_start(&search.near, event->name);
+  for (size_t i = 0; c->sources[i] && !search.found; i++)
+    if (c->sources[i]->list)
+      c->sources[i]->list(compare_name, &search);
+    else
+      listed = listed && c->sources[i] != event->source;
+  const char *best = search.near.best;
+  if (search.found || (!best && !(listed && event->source_opened)))
+    return true;
+  return error_set(e, EXIT_USAGE,
+                   "counters: unknown event \"%s\"%s%s%s; `poolbench run --list-counters` names "
+                   "them",
+                   event->name, best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
+}
+
+bool counters_known(const struct counters *c, struct error *e) {
+  for (size_t i = 0; i < c->count; i++)
+    if (c->events[i].why[0] != '\0' && !is_known(c, &c->events[i], e))
+      return false;
+  return true;
 }
 
 /* ---- threads ---- */

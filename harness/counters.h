@@ -73,6 +73,7 @@ struct counter_state {
   char name[COUNTER_NAME_MAX];
   const struct counter_source *source;
   char why[COUNTER_WHY_MAX]; /* "": it counts; else why it is missing */
+  bool source_opened;        /* so that all events that it has can be listed */
 };
 
 struct counters {
@@ -92,6 +93,13 @@ bool counters_open(struct counters *c, const char *list,
 
 /* The same with the real sources and a proof: which events are there, and why the others not. */
 bool counters_probe(const char *list, struct counters *out, struct error *e);
+
+/*
+ * Is every missing event one that a source lists, here or on another machine? False, EXIT_USAGE,
+ * with the nearest listed one: the name is wrong. A name near to none is given the benefit of the
+ * doubt when its source could not be opened. May take milliseconds.
+ */
+bool counters_known(const struct counters *c, struct error *e);
 
 /* The counters of one thread; all calls come from it. A zeroed struct counts nothing. */
 struct counter_thread {

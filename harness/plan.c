@@ -56,6 +56,9 @@ static bool choose_builds(struct plan *p, const struct options *o, struct error 
     if (!p->builds[i].label || !p->builds[i].path)
       return plan_out_of_memory(e);
   }
+  if (o->arm_count == 1)
+    plan_note(p, "build %s alone is measured; a second --arm is one to compare it with",
+              p->builds[0].label);
   return true;
 }
 

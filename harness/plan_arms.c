@@ -102,9 +102,15 @@ static bool add_listed(struct plan *p, const char *list, enum discipline d, stru
   if (!copy)
     return plan_out_of_memory(e);
   bool ok = true;
-  while (ok && (item = strsep(&rest, ",")) != NULL)
+  while (ok && (item = strsep(&rest, ",")) != NULL) {
+    size_t before = p->arm_count;
     ok = *item ? add_arm_text(p, item, d, e)
                : error_set(e, EXIT_USAGE, "--strategies %s: an empty element", list);
+    if (ok && p->arm_count == before)
+      ok = error_set(e, EXIT_USAGE,
+                     "--strategies %s: %s stands there twice; --twin measures the base twice", list,
+                     item);
+  }
   free(copy);
   return ok;
 }

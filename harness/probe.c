@@ -45,7 +45,7 @@ static bool probe_counters(const struct probe_options *o, struct sample *s) {
   struct error e;
   char list[COUNTERS_MAX * (COUNTER_NAME_MAX + 1)] = "";
   size_t used = 0;
-  if (!counters_probe(o->counters, &c, &e))
+  if (!counters_probe(o->counters, &c, &e) || (o->counters && !counters_known(&c, &e)))
     return sample_set_error(s, "%s", e.text);
   for (size_t i = 0; i < c.count; i++) {
     const struct counter_state *event = &c.events[i];

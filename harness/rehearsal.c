@@ -19,6 +19,19 @@ static unsigned largest_team(const struct plan *p, const struct plan_case *row) 
   return most;
 }
 
+/* Is it one of the row's settings that `why` complains about, as in "handlers=0: ..."? */
+static bool blames_setting(const struct plan_case *row, const char *why) {
+  char setting[100];
+  for (const char *at = row->options; at && *at;) {
+    size_t length = strcspn(at, ",");
+    snprintf(setting, sizeof setting, "%.*s:", (int)length, at);
+    if (strstr(why, setting))
+      return true;
+    at += length + (at[length] == ',');
+  }
+  return false;
+}
+
 static bool rehearse(const struct plan_case *row, unsigned threads, struct error *e) {
   char why[500] = "no reason given";
   struct workload_state *state;
@@ -32,7 +45,8 @@ static bool rehearse(const struct plan_case *row, unsigned threads, struct error
   if (!row->workload->open(&setup, &state)) {
     /* "HandlersIdle: ..." names itself. */
     bool named = strncmp(why, row->info->name, strcspn(row->info->name, "/")) == 0;
-    return error_set(e, EXIT_USAGE, "%s%s%s", named ? "" : row->info->name, named ? "" : ": ", why);
+    return error_set(e, EXIT_USAGE, "%s%s%s%s", blames_setting(row, why) ? "--set: " : "",
+                     named ? "" : row->info->name, named ? "" : ": ", why);
   }
   row->workload->close(state);
   return true;

@@ -86,10 +86,12 @@ static bool probe_failed(const struct allocator_arm *a, const struct launch_resu
                          struct error *e) {
   if (r->outcome == LAUNCH_INTERRUPTED)
     return error_set(e, EXIT_INTERRUPTED, "%s", r->why);
+  const char *why = r->outcome == LAUNCH_SAMPLE ? r->sample.error : r->why;
+  if (r->outcome == LAUNCH_SAMPLE && strncmp(why, "counters: ", 10) == 0)
+    return error_set(e, EXIT_USAGE, "--%s", why);
   return error_set(e, EXIT_INPUT, "%s%s %s: %s%s%s", a->path ? "--allocators: " : "", a->label,
-                   a->path ? "does not serve as an allocator" : "cannot be measured",
-                   r->outcome == LAUNCH_SAMPLE ? r->sample.error : r->why, r->output[0] ? ": " : "",
-                   r->output);
+                   a->path ? "does not serve as an allocator" : "cannot be measured", why,
+                   r->output[0] ? ": " : "", r->output);
 }
 
 /*
@@ -115,7 +117,28 @@ static bool probe(struct run *run, struct launcher *l, struct allocator_arm *a, 
   return ok;
 }
 
+/* Asks a build of --arm for a probe's sample, which counts nothing: is it a poolbench? */
+static bool probe_build(const struct plan_build *b, struct launcher *l, struct error *e) {
+  char *argv[] = {"poolbench", "probe", "--allocator", "any", "--counters", "", NULL};
+  struct launch_request request = {
+      .program = b->path, .argv = argv, .timeout_ns = PROBE_TIMEOUT_NS};
+  struct launch_result r;
+  launch(l, &request, &r);
+  bool ok = r.outcome == LAUNCH_SAMPLE && !r.sample.error;
+  if (r.outcome == LAUNCH_INTERRUPTED)
+    error_set(e, EXIT_INTERRUPTED, "%s", r.why);
+  else if (!ok)
+    error_set(e, EXIT_INPUT, "--arm %s=%s: is no poolbench that can be measured: %s%s%s", b->label,
+              b->path, r.outcome == LAUNCH_SAMPLE ? r.sample.error : r.why, r.output[0] ? ": " : "",
+              r.output);
+  sample_free(&r.sample);
+  return ok;
+}
+
 static bool probe_all(struct run *run, struct launcher *l, struct error *e) {
+  for (size_t i = 0; i < run->plan.build_count; i++)
+    if (run->plan.builds[i].path && !probe_build(&run->plan.builds[i], l, e))
+      return false;
   for (size_t i = 0; i < run->allocators.count; i++)
     if (!probe(run, l, &run->allocators.items[i], e))
       return false;

@@ -85,6 +85,21 @@ static const struct counter_source first = FAKE("first", claims_a);
 static const struct counter_source second = FAKE("second", claims_all);
 static const struct counter_source *const fakes[] = {&first, &second, NULL};
 
+static void list_listing(counter_named *each, void *context) {
+  each(context, "cycles", false);
+  each(context, "pmu::LINES_IN", true);
+}
+static const struct counter_source listing = {.name = "listing",
+                                              .claims = claims_all,
+                                              .open = open_fake,
+                                              .always_counts = always,
+                                              .attach = attach_fake,
+                                              .start = start_fake,
+                                              .stop = stop_fake,
+                                              .detach = detach_fake,
+                                              .list = list_listing};
+static const struct counter_source *const listed[] = {&listing, NULL};
+
 static int clear_book(void **state) {
   (void)state;
   memset(&book, 0, sizeof book);
@@ -92,6 +107,45 @@ static int clear_book(void **state) {
 }
 
 /* ---- tests ---- */
+
+static bool known(const struct counter_source *const *sources, const char *event, char text[400]) {
+  struct counters c;
+  struct error e = {0};
+  assert_true(counters_open(&c, event, sources, false, &e));
+  strcpy(c.events[0].why, "missing");
+  bool is = counters_known(&c, &e);
+  if (!is)
+    assert_int_equal(e.status, EXIT_USAGE);
+  snprintf(text, 400, "%.399s", e.text);
+  return is;
+}
+
+static void a_name_that_no_source_lists_is_refused(void **state) {
+  (void)state;
+  char text[400];
+  assert_true(known(listed, "cycles", text));
+  assert_true(known(listed, "pmu::LINES_IN:ALL", text));
+  assert_true(known(listed, "lines_in", text));
+  assert_false(known(listed, "LINES_IN_ALL_OF_THEM", text));
+  assert_false(known(listed, "cylces", text));
+  assert_non_null(strstr(text, "\"cylces\"; did you mean cycles?"));
+  assert_false(known(listed, "zebra", text));
+  assert_null(strstr(text, "did you mean"));
+  /* A source that cannot be opened, or does not list, may know it where it can. */
+  book.no_open = true;
+  assert_true(known(listed, "zebra", text));
+  assert_false(known(listed, "cylces", text));
+  book.no_open = false;
+  assert_true(known(fakes, "zebra", text));
+}
+
+static void what_counts_is_known_whatever_its_name(void **state) {
+  (void)state;
+  struct counters c;
+  struct error e;
+  assert_true(counters_open(&c, "zebra", listed, true, &e));
+  assert_true(counters_known(&c, &e));
+}
 
 static void events_go_to_the_source_that_claims_them(void **state) {
   (void)state;
@@ -233,6 +287,8 @@ int main(void) {
 #define CLEAR(test) cmocka_unit_test_setup(test, clear_book)
   const struct CMUnitTest tests[] = {
       CLEAR(events_go_to_the_source_that_claims_them),
+      CLEAR(a_name_that_no_source_lists_is_refused),
+      CLEAR(what_counts_is_known_whatever_its_name),
       CLEAR(an_unused_source_is_not_opened),
       CLEAR(what_does_not_count_is_missing_with_the_reason),
       CLEAR(a_closed_source_closes_its_events_only),

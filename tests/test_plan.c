@@ -129,6 +129,10 @@ static bool micro_open(const struct workload_setup *setup, struct workload_state
     snprintf(setup->why, setup->why_size, "999 objects need 9 GiB");
     return false;
   }
+  if (setup->options && strstr(setup->options, "objects=998")) {
+    snprintf(setup->why, setup->why_size, "objects=998: want fewer");
+    return false;
+  }
   opened++;
   opened_with = setup->threads;
   *state = (struct workload_state *)&opened;
@@ -224,6 +228,29 @@ static bool skips(const struct plan *p, const char *name, const char *arm, const
     if (strcmp(p->skips[i].case_name, name) == 0 && strcmp(p->skips[i].arm, arm) == 0)
       return strstr(p->skips[i].why, word) != NULL;
   return false;
+}
+
+static void a_strategy_that_stands_there_twice_is_refused(void **state) {
+  (void)state;
+  struct fixture f;
+  refuses("--strategies malloc,malloc", EXIT_USAGE, "--strategies malloc,malloc",
+          "malloc stands there twice", "--twin", NULL);
+  refuses("--strategies per-thread,malloc,per-thread+balanced", EXIT_USAGE,
+          "per-thread+balanced stands there twice", NULL);
+  plan(&f, "--strategies malloc,malloc+leaky", 2);
+  assert_int_equal(f.plan.arm_count, 2);
+  done(&f);
+}
+
+static void one_build_alone_is_noted(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--strategies malloc --arm x=/bin/true", 2);
+  assert_true(notes(&f.plan, "build x alone is measured"));
+  done(&f);
+  plan(&f, "--strategies malloc --arm x=/bin/true --arm y=/bin/true", 2);
+  assert_false(notes(&f.plan, "alone"));
+  done(&f);
 }
 
 /* --- what is measured -------------------------------------------------------------------- */
@@ -452,10 +479,14 @@ static void heavy_cases_are_rehearsed_with_the_most_threads(void **state) {
   assert_int_equal(opened, 0);
   assert_int_equal(opened_with, 8);
   done(&f);
+  plan(&f, "--cpus 2 --cases Micro/burst --set objects=998", 2);
+  assert_false(plan_rehearse(&f.plan, &e));
+  assert_string_equal(e.text, "--set: Micro/burst: objects=998: want fewer");
+  done(&f);
   plan(&f, "--cpus 2 --cases Micro/burst --set objects=999", 2);
   assert_false(plan_rehearse(&f.plan, &e));
   assert_int_equal(e.status, EXIT_USAGE);
-  assert_non_null(strstr(e.text, "Micro/burst: 999 objects need 9 GiB"));
+  assert_string_equal(e.text, "Micro/burst: 999 objects need 9 GiB");
   done(&f);
 }
 
@@ -1019,6 +1050,8 @@ int main(void) {
       cmocka_unit_test(what_was_asked_for_is_not_thinned),
       cmocka_unit_test(a_series_takes_its_hint_and_its_idle_waits),
       cmocka_unit_test(a_quick_series_is_smaller_and_says_so),
+      cmocka_unit_test(a_strategy_that_stands_there_twice_is_refused),
+      cmocka_unit_test(one_build_alone_is_noted),
       cmocka_unit_test(memory_is_watched_at_the_headline_only),
       cmocka_unit_test(owned_joins_where_a_case_has_owners),
       cmocka_unit_test(a_pace_of_trims_stands_in_names),

@@ -23,15 +23,16 @@ enum { MOST_WORDS = 24 };
 
 /*
  * What a fake worker begins with: $case, $strategy and $threads are the cell, $here its folder, and
- * say VALUE writes a whole sample.
+ * say VALUE writes a whole sample. A probe gets one at once.
  */
 #define WORKER                                                                                  \
-  "here=$(dirname \"$0\")\n"                                                                    \
+  "here=$(dirname \"$0\"); command=$1\n"                                                        \
   "while [ $# -gt 1 ]; do case $1 in --case) case=$2;; --strategy) strategy=$2;; "              \
   "--threads) threads=$2;; esac; shift; done\n"                                                 \
   "say() { printf 'poolbench-sample 1\\nops 10\\nunit %s ns/op\\nunit 64 B/op\\n"               \
   "unit 1 allocs/op\\nnote arenas 3\\nnote measured-ns 1000\\nnote warmup-ns 500\\nend\\n' $1 " \
-  ">&3; }\n"
+  ">&3; }\n"                                                                                    \
+  "[ $command = worker ] || { say 1; exit 0; }\n"
 
 /* Runs `poolbench run LINE` in the scratch folder; its output is in out.txt and err.txt there. */
 static int poolbench(const char *line) {
@@ -92,6 +93,9 @@ static int64_t number_at(const json_t *o, const char *key) {
 #define TWO_BY_TWO                                                           \
   "--cpus 2 --sweep-rounds 0 --out r --cases Micro/pair/16B,Micro/pair/64B " \
   "--strategies malloc,per-thread --arm x=w.sh --seed 1 "
+
+#define ONE_CELL \
+  "--cpus 1 --rounds 1 --window 1ms --out r --cases Micro/pair/16B --strategies malloc "
 
 /* --- with fake workers ------------------------------------------------------------------- */
 
@@ -461,6 +465,22 @@ static void wrong_usage_is_told_before_anything_happens(void **state) {
   assert_int_equal(poolbench("--cpus 2 --arm old=/no/such"), EXIT_INPUT);
   assert_true(says("err.txt", "--arm old=/no/such: cannot be run"));
   assert_int_equal(poolbench("--allocators x=/no/such.so --cpus 2"), EXIT_INPUT);
+  assert_int_equal(poolbench("--cpus 2 --inject nosuch=5"), EXIT_USAGE);
+  assert_true(says("err.txt", "--inject: no strategy \"nosuch\""));
+  assert_int_equal(poolbench("--cpus 2 --cases HandlersIdle* --set handlers=0"), EXIT_USAGE);
+  assert_true(says("err.txt", "--set: HandlersIdle: handlers=0: want a number"));
+}
+
+/* What only a process can tell is asked once, before a folder is made. */
+static void what_cannot_be_measured_is_told_before_it_is(void **state) {
+  (void)state;
+  assert_int_equal(poolbench(ONE_CELL "--arm x=/bin/true --arm y=/bin/true"), EXIT_INPUT);
+  assert_true(says("err.txt", "--arm x=/bin/true: is no poolbench"));
+  assert_int_equal(poolbench(ONE_CELL "--counters task-clok"), EXIT_USAGE);
+  assert_true(says("err.txt", "--counters: unknown event \"task-clok\"; did you mean task-clock?"));
+  assert_int_equal(poolbench(ONE_CELL "--counters task-clock,,page-faults"), EXIT_USAGE);
+  assert_true(says("err.txt", "--counters: an empty name"));
+  assert_null(scratch_read("r/run.json"));
 }
 
 /* --- with real workers ------------------------------------------------------------------- */
@@ -555,6 +575,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(an_existing_folder_is_left_alone),
       IN_SCRATCH(a_dry_run_starts_and_writes_nothing),
       IN_SCRATCH(wrong_usage_is_told_before_anything_happens),
+      IN_SCRATCH(what_cannot_be_measured_is_told_before_it_is),
       IN_SCRATCH(real_samples_measure_and_a_real_crash_is_named),
       IN_SCRATCH(one_cpu_is_enough),
 #ifndef __SANITIZE_ADDRESS__
