@@ -235,10 +235,12 @@ static bool build(struct plan *p, const struct options *o, const struct allocato
               p->trim_bytes ? " that the program allocates" : "");
   bool ok = plan_choose_cases(p, o, e) && plan_choose_arms(p, o, e) && choose_builds(p, o, e) &&
             add_cells(p, o, allocators, e);
-  if (ok)
+  if (ok) {
     plan_schedule(p, o, machine);
-  else
+    plan_note_settings(p, o);
+  } else {
     plan_free(p);
+  }
   return ok;
 }
 

@@ -273,19 +273,28 @@ static void note_given_up(struct plan *p, const struct before *before) {
               (unsigned long long)(p->budget / 1000000000));
 }
 
+#define A_SIDE "quick: %u sample%s a side, so p is %.2g at best; "
+
+/* The same of fewer rounds comes in its place. */
+static void drop_note_quick(struct plan *p) {
+  for (size_t i = 0; i < p->note_count; i++)
+    if (strncmp(p->notes[i], A_SIDE, strcspn(A_SIDE, "%")) == 0 &&
+        strstr(p->notes[i], " samples a side,")) {
+      memmove(&p->notes[i], &p->notes[i + 1], (--p->note_count - i) * sizeof p->notes[0]);
+      return;
+    }
+}
+
 static void note_quick(struct plan *p) {
+  drop_note_quick(p);
   unsigned needed = plan_deciding_rounds(p);
   double least = smallest_p(p->rounds);
   if (p->rounds >= needed)
-    plan_note(p,
-              "quick: %u sample%s a side, so p is %.2g at best; differences of a few percent stay "
-              "undecided",
-              p->rounds, plural(p->rounds), least);
+    plan_note(p, A_SIDE "differences of a few percent stay undecided", p->rounds, plural(p->rounds),
+              least);
   else
-    plan_note(p,
-              "quick: %u sample%s a side, so p is %.2g at best; so many rows at once need %u, and "
-              "none can be decided",
-              p->rounds, plural(p->rounds), least, needed);
+    plan_note(p, A_SIDE "so many rows at once need %u, and none can be decided", p->rounds,
+              plural(p->rounds), least, needed);
 }
 
 /* --- before a run ------------------------------------------------------------------------ */
@@ -373,7 +382,10 @@ void plan_shorten(struct plan *p, unsigned round, uint64_t spent) {
               plural(p->sweep_rounds));
   bool all = p->hurried && !p->quick;
   unsigned least = p->quick ? plan_deciding_rounds(p) : all ? PLAN_FEWEST_OF_ALL : fewest_rounds(p);
-  if (p->rounds_are_ours && shorten(p, true, least, round, spent))
+  if (p->rounds_are_ours && shorten(p, true, least, round, spent)) {
     plan_note(p, "%s%u round%s: samples took longer than planned", p->quick ? "quick: " : "",
               p->rounds, plural(p->rounds));
+    if (p->quick)
+      note_quick(p);
+  }
 }

@@ -9,6 +9,9 @@
 /* plan_rows.c: fills cases, by --suite, --cases, --object, --set or the preset. */
 bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e);
 
+/* plan_rows.c: notes settings that nobody gave, of the series that are left; after the schedule. */
+void plan_note_settings(struct plan *p, const struct options *o);
+
 /*
  * plan_arms.c: fills arms, by --strategies, --base, --discipline, --twin or the preset, after the
  * cases: the defaults depend on them.

@@ -187,26 +187,30 @@ static bool is_given(const struct options *o, const char *key, size_t length) {
   return false;
 }
 
+/* Is memory over time measured of a case that has this setting? workload: NULL for any. */
+static bool measures_series(const struct plan *p, const struct workload *workload, const char *key,
+                            size_t length) {
+  for (size_t i = 0; i < p->cell_count; i++) {
+    const struct plan_case *row = p->cells[i].row;
+    if (p->cells[i].rounds && (row->info->flags & CASE_SERIES) &&
+        (!workload || row->workload == workload) && has_setting(row->workload, key, length))
+      return true;
+  }
+  return false;
+}
+
 /* A second of idling where there is no time for more, unless the user says how long. */
 static bool shorten_idle(struct plan *p, const struct options *o, struct error *e) {
   if (!p->hurried || is_given(o, PLAN_IDLE, strlen(PLAN_IDLE)))
     return true;
-  int taken = give_setting(p, PLAN_IDLE "=1", NULL);
-  if (taken > 0)
-    plan_note(p, "memory is watched for 1 s of idling (--set " PLAN_IDLE "=5: for 5 s)");
-  return taken >= 0 || plan_out_of_memory(e);
+  return give_setting(p, PLAN_IDLE "=1", NULL) >= 0 || plan_out_of_memory(e);
 }
 
 /* One KEY=VALUE of a workload's quick_options. */
 static bool give_quick(struct plan *p, const struct options *o, const struct workload *w,
                        const char *setting, struct error *e) {
-  size_t length = strcspn(setting, "=");
-  int taken = is_given(o, setting, length) ? 0 : give_setting(p, setting, w);
-  for (const struct strategy_option *k = w->options; taken > 0 && k && k->key; k++)
-    if (strlen(k->key) == length && strncmp(k->key, setting, length) == 0)
-      plan_note(p, "quick: memory over time of suite %s with %s (--set %s=%s: the usual size)",
-                w->name, setting, k->key, k->fallback);
-  return taken >= 0 || plan_out_of_memory(e);
+  bool given = is_given(o, setting, strcspn(setting, "="));
+  return given || give_setting(p, setting, w) >= 0 || plan_out_of_memory(e);
 }
 
 /* Smaller sizes for --quick, unless the user says which; names of cells do not tell, notes do. */
@@ -223,6 +227,27 @@ static bool shrink_series(struct plan *p, const struct options *o, struct error 
       return false;
   }
   return true;
+}
+
+static void note_quick_setting(struct plan *p, const struct workload *w, const char *setting,
+                               size_t length) {
+  for (const struct strategy_option *k = w->options; k && k->key; k++)
+    if (strlen(k->key) == strcspn(setting, "=") && strncmp(k->key, setting, strlen(k->key)) == 0)
+      plan_note(p, "quick: memory over time of suite %s with %.*s (--set %s=%s: the usual size)",
+                w->name, (int)length, setting, k->key, k->fallback);
+}
+
+void plan_note_settings(struct plan *p, const struct options *o) {
+  size_t idle = strlen(PLAN_IDLE);
+  if (p->hurried && !is_given(o, PLAN_IDLE, idle) && measures_series(p, NULL, PLAN_IDLE, idle))
+    plan_note(p, "memory is watched for 1 s of idling (--set " PLAN_IDLE "=5: for 5 s)");
+  for (size_t i = 0; p->quick && workloads[i]; i++)
+    for (const char *at = workloads[i]->quick_options; at && *at;) {
+      size_t length = strcspn(at, ","), key = strcspn(at, "=");
+      if (!is_given(o, at, key) && measures_series(p, workloads[i], at, key))
+        note_quick_setting(p, workloads[i], at, length);
+      at += length + (at[length] == ',');
+    }
 }
 
 bool plan_choose_cases(struct plan *p, const struct options *o, struct error *e) {

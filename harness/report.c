@@ -355,16 +355,23 @@ static bool print_memory(const struct report *r, struct error *e) {
   return print_grid("the same share, allocators side by side", &g, made, e);
 }
 
+static bool has_file(const char *folder, const char *name) {
+  char path[PATH_MAX + 20];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return access(path, F_OK) == 0;
+}
+
 static void print_files(const struct report *r, bool plots) {
   const char *folder = r->data.folder;
   printf("files in %s\n"
          "  comparison.txt   the tables above\n"
          "%s%s"
-         "  samples.txt      %u thread%s, for poolcmp or benchstat; sweep.txt: the other counts\n"
+         "  samples.txt      %u thread%s, for poolcmp or benchstat%s\n"
          "  detail.txt       every unit; run.json: plan, machine, failures\n",
          folder, r->facts.preset ? "  published.txt    the same beside the published tables\n" : "",
          report_has_memory(r) ? "  memory.txt       what memory stays, by phase\n" : "",
-         r->data.headline, plural(r->data.headline));
+         r->data.headline, plural(r->data.headline),
+         has_file(folder, "sweep.txt") ? "; sweep.txt: the other counts" : "");
   if (plots)
     puts("  plots/           pictures as SVG and PNG, where gnuplot is there, and their data");
   char path[2 * PATH_MAX] = "";

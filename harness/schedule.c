@@ -122,15 +122,17 @@ uint64_t plan_expected(const struct plan *p, unsigned done) {
 }
 
 static void note_windows(struct plan *p, const struct options *o, const struct plan_machine *m) {
-  uint64_t most = 0;
-  for (size_t i = 0; i < p->cell_count; i++)
+  uint64_t most = 0, least = UINT64_MAX;
+  for (size_t i = 0; i < p->cell_count; i++) {
     most = p->cells[i].window > most ? p->cells[i].window : most;
+    least = p->cells[i].window < least ? p->cells[i].window : least;
+  }
+  /* A thread alone on its CPU has turns, too: a short window grows there as well. */
   if (most > p->window && o->window_ns)
-    plan_note(p,
-              "window of %llu ms instead of %llu where threads share CPUs: at least %d turns "
-              "of every thread",
-              (unsigned long long)(most / MS), (unsigned long long)(p->window / MS),
-              PLAN_ROTATIONS);
+    plan_note(p, "window of %s%llu ms instead of %llu%s: at least %d turns of every thread",
+              least > p->window && least < most ? "up to " : "", (unsigned long long)(most / MS),
+              (unsigned long long)(p->window / MS),
+              least == p->window ? " where threads share CPUs" : "", PLAN_ROTATIONS);
   if (m->cgroup_period_s > 0)
     plan_note(p, "a cgroup limits the CPUs: samples can be throttled, and are flagged then");
 }

@@ -242,6 +242,56 @@ static void a_strategy_that_stands_there_twice_is_refused(void **state) {
   done(&f);
 }
 
+static void a_longer_window_is_said_where_it_is_true(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *note;
+  } lines[] = {
+      {"--cpus 1,2 --window 2ms", "window of 15 ms instead of 2: at least 4 turns"},
+      {"--cpus 1,8 --window 2ms", "window of up to 60 ms instead of 2: at least 4 turns"},
+      {"--cpus 1,8 --window 20ms", "60 ms instead of 20 where threads share CPUs: at least"}};
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    struct fixture f;
+    plan(&f, lines[i].line, 2);
+    if (!notes(&f.plan, lines[i].note))
+      fail_msg("%s: %s", lines[i].line, f.plan.note_count ? f.plan.notes[0] : "no note");
+    done(&f);
+  }
+}
+
+/* Below some budget --quick gives the series up, and the notes on its settings with it. */
+static void settings_of_a_series_are_noted_where_it_is_measured(void **state) {
+  (void)state;
+  bool seen[2] = {false, false};
+  for (int seconds = 1; seconds <= 34; seconds += 3) {
+    struct fixture f;
+    char line[100];
+    snprintf(line, sizeof line, "--cpus 2 --suite micro --quick --budget %ds", seconds);
+    plan(&f, line, 2);
+    bool measured = cell(&f.plan, "BenchmarkMicro/burst/strategy=malloc-2")->rounds > 0;
+    seen[measured] = true;
+    assert_int_equal(notes(&f.plan, "1 s of idling"), measured);
+    assert_int_equal(notes(&f.plan, "with objects=100 (--set objects=1000"), measured);
+    done(&f);
+  }
+  assert_true(seen[false] && seen[true]);
+}
+
+static void a_quick_run_that_gives_up_rounds_says_what_is_left(void **state) {
+  (void)state;
+  struct fixture f;
+  plan(&f, "--cpus 2 --quick --strategies malloc,per-thread --cases Compare/Pod/structured", 2);
+  assert_true(notes(&f.plan, "quick: 7 samples a side, so p is 0.00058 at best"));
+  size_t before = f.plan.note_count;
+  plan_shorten(&f.plan, 4, UINT64_C(3600) * 1000000000);
+  assert_int_equal(f.plan.rounds, 4);
+  assert_int_equal(f.plan.note_count, before + 1);
+  assert_true(notes(&f.plan, "quick: 4 rounds: samples took longer"));
+  assert_true(notes(&f.plan, "quick: 4 samples a side, so p is 0.029 at best"));
+  assert_false(notes(&f.plan, "7 samples a side"));
+  done(&f);
+}
+
 static void one_build_alone_is_noted(void **state) {
   (void)state;
   struct fixture f;
@@ -1051,6 +1101,9 @@ int main(void) {
       cmocka_unit_test(a_series_takes_its_hint_and_its_idle_waits),
       cmocka_unit_test(a_quick_series_is_smaller_and_says_so),
       cmocka_unit_test(a_strategy_that_stands_there_twice_is_refused),
+      cmocka_unit_test(a_longer_window_is_said_where_it_is_true),
+      cmocka_unit_test(settings_of_a_series_are_noted_where_it_is_measured),
+      cmocka_unit_test(a_quick_run_that_gives_up_rounds_says_what_is_left),
       cmocka_unit_test(one_build_alone_is_noted),
       cmocka_unit_test(memory_is_watched_at_the_headline_only),
       cmocka_unit_test(owned_joins_where_a_case_has_owners),

@@ -574,6 +574,30 @@ static int report(struct place *p, const char *option) {
   return report_main(option ? 3 : 2, argv);
 }
 
+/* What the report prints; in the file "printed" of the run's folder. */
+static const char *printed(struct place *p) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/printed", p->folder);
+  fflush(stdout);
+  int before = dup(STDOUT_FILENO);
+  FILE *f = fopen(path, "w");
+  assert_true(f && before >= 0 && dup2(fileno(f), STDOUT_FILENO) >= 0);
+  int status = report(p, "--no-plots");
+  fflush(stdout);
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  fclose(f);
+  assert_int_equal(status, EXIT_DONE);
+  return read_file(p, "printed");
+}
+
+static void only_files_that_are_there_are_listed(void **state) {
+  struct place *p = *state;
+  assert_null(strstr(printed(p), "sweep.txt"));
+  write_file(p, "sweep.txt", read_file(p, "samples.txt"));
+  assert_holds(printed(p), "for poolcmp or benchstat; sweep.txt: the other counts\n");
+}
+
 static void the_review_is_complete_and_fits_a_comment(void **state) {
   struct place *p = *state;
   assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
@@ -781,6 +805,7 @@ int main(void) {
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
       cmocka_unit_test(sentences_are_broken_at_blanks),
       cmocka_unit_test(sentences_are_as_wide_as_the_terminal),
+      WITH_RUN(only_files_that_are_there_are_listed),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
       WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
       WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),
