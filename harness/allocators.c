@@ -181,6 +181,21 @@ void allocators_free(struct allocators *a) {
   *a = (struct allocators){0};
 }
 
+static bool is_known(const char *name) {
+  for (int i = 0; i < KNOWN_COUNT; i++)
+    if (strcmp(name, known_allocators[i].name) == 0)
+      return true;
+  return false;
+}
+
+bool allocators_check_label(const struct allocator_arm *a, const char *found, struct error *e) {
+  if (!a->user_path || !is_known(a->label) || !is_known(found) || strcmp(a->label, found) == 0)
+    return true;
+  return error_set(e, EXIT_USAGE,
+                   "--allocators %s=%s: this library is %s, not %s; name it %s=%s, or another word",
+                   a->label, a->path, found, a->label, found, a->path);
+}
+
 bool allocators_variable(const char *entry) {
   static const char *const prefixes[] = {"MALLOC_",        "_RJEM_MALLOC_", "MIMALLOC_",
                                          "GLIBC_TUNABLES", "TCMALLOC_",     "TBB_MALLOC_",

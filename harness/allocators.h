@@ -44,6 +44,13 @@ bool allocators_find(struct allocators *a, const char *list, const char *const *
                      struct error *e);
 void allocators_free(struct allocators *a);
 
+/*
+ * LABEL=/path claims, by a known allocator's name, what the library is. found: the name of the
+ * allocator that a process with it has. False, EXIT_USAGE: that is another known one. A library
+ * that nobody knows is taken at its word.
+ */
+bool allocators_check_label(const struct allocator_arm *a, const char *found, struct error *e);
+
 /* Does this environment variable ("NAME=value" or "NAME") set up an allocator? For the record. */
 bool allocators_variable(const char *entry);
 

@@ -73,12 +73,15 @@ static bool make_plan(struct run *run, struct error *e) {
 /* What a probe told about its allocator and about counters. */
 static bool take_probe(struct run *run, struct allocator_arm *a, const struct sample *s,
                        struct error *e) {
+  const char *name = run_note(s, NOTE_ALLOCATOR);
   const char *version = run_note(s, NOTE_ALLOCATOR_VERSION);
   const char *library = run_note(s, NOTE_ALLOCATOR_PATH);
   const char *counters = run_note(s, PROBE_COUNTERS);
   snprintf(a->version, sizeof a->version, "%.79s", version ? version : "");
   snprintf(a->library, sizeof a->library, "%.299s", library ? library : "");
   snprintf(run->counters, sizeof run->counters, "%.999s", counters ? counters : "");
+  if (!allocators_check_label(a, name ? name : "", e))
+    return false;
   return run_keep_facts(run, s) || error_set(e, EXIT_INPUT, "out of memory");
 }
 

@@ -131,6 +131,24 @@ static void variables_of_allocators_are_recognised(void **state) {
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_open, scratch_close)
 
+/* Only two known names can contradict each other. */
+static void a_label_does_not_claim_what_the_library_is_not(void **state) {
+  (void)state;
+  struct error e = {0};
+  struct allocator_arm a = {.label = (char[]){"jemalloc"}, .path = (char[]){"/x.so"}};
+  a.user_path = true;
+  assert_true(allocators_check_label(&a, "jemalloc", &e));
+  assert_true(allocators_check_label(&a, "x", &e)); /* an own build by the file's name */
+  assert_false(allocators_check_label(&a, "gperftools", &e));
+  assert_int_equal(e.status, EXIT_USAGE);
+  assert_non_null(strstr(e.text, "jemalloc=/x.so: this library is gperftools, not jemalloc"));
+  assert_non_null(strstr(e.text, "gperftools=/x.so"));
+  a.user_path = false; /* found by its name */
+  assert_true(allocators_check_label(&a, "gperftools", &e));
+  a = (struct allocator_arm){.label = (char[]){"mine"}, .user_path = true};
+  assert_true(allocators_check_label(&a, "gperftools", &e));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCRATCH(nothing_given_is_glibc_without_preload),
@@ -140,6 +158,7 @@ int main(void) {
       IN_SCRATCH(own_builds_are_labelled_paths),
       IN_SCRATCH(wrong_lists_say_what_would_be_right),
       IN_SCRATCH(variables_of_allocators_are_recognised),
+      cmocka_unit_test(a_label_does_not_claim_what_the_library_is_not),
   };
   return cmocka_run_group_tests_name("allocators", tests, NULL, NULL);
 }

@@ -546,6 +546,20 @@ static void a_library_that_is_no_allocator_is_refused(void **state) {
   }
   skip();
 }
+
+static void a_library_under_the_name_of_another_is_refused(void **state) {
+  (void)state;
+  struct allocators a;
+  struct error e;
+  char line[500];
+  if (!allocators_find(&a, "gperftools", NULL, &e))
+    skip();
+  snprintf(line, sizeof line, ONE_CELL "--allocators jemalloc=%.300s", a.items[0].path);
+  allocators_free(&a);
+  assert_int_equal(poolbench(line), EXIT_USAGE);
+  assert_true(says("err.txt", "this library is gperftools, not jemalloc"));
+  assert_null(scratch_read("r/run.json"));
+}
 #endif
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_open, scratch_close)
@@ -580,6 +594,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(one_cpu_is_enough),
 #ifndef __SANITIZE_ADDRESS__
       IN_SCRATCH(a_library_that_is_no_allocator_is_refused),
+      IN_SCRATCH(a_library_under_the_name_of_another_is_refused),
 #endif
   };
   return cmocka_run_group_tests_name("run", tests, NULL, NULL);
