@@ -86,7 +86,7 @@ static double op_wall(const struct plan_cell *c, unsigned running) {
 /* By the arithmetic with which the worker will go about it; see pace.h. */
 static void expect(struct plan_cell *c, const struct plan_machine *m) {
   unsigned running = c->team < m->cpus ? c->team : m->cpus;
-  uint64_t start = START_NS + c->team * THREAD_NS;
+  uint64_t start = START_NS + c->team * THREAD_NS + (uint64_t)c->row->info->open_hint_ns;
   if (c->row->info->flags & CASE_SERIES) {
     c->expected =
         start + plan_idle(c->row) + (uint64_t)(c->row->info->op_hint_ns * series_size(c->row));

@@ -12,8 +12,10 @@
 
 #include "tests/compare_fixture.h"
 #include "workloads/compare/convert.h"
+#include "workloads/compare/fixtures.h"
 #include "workloads/compare/load.h"
 
+#include <math.h>
 #include <unistd.h>
 
 /* ---- complete objects ---- */
@@ -45,6 +47,74 @@ static void a_file_makes_two_cases(void **state) {
     assert_false(cases[1].in_sweep);
     assert_int_equal(cases[0].disciplines, DISCIPLINE_ALL);
   }
+}
+
+static const struct workload_case *case_of(const char *name) {
+  for (const struct workload_case *c = workload_compare.cases; c->name; c++)
+    if (strcmp(c->name, name) == 0)
+      return c;
+  fail_msg("there is no case %s", name);
+  return NULL;
+}
+
+/* The hints of the two cases that a file makes, over those of the fixture of its kind. */
+static void assert_hints(const char *file, const char *structured, const char *unstructured,
+                         double ratio) {
+  struct workload_case cases[2];
+  char why[600] = "";
+  if (workload_compare.object_cases(file, cases, 2, why, sizeof why) != 2)
+    fail_msg("%s", why);
+  assert_true(cases[0].open_hint_ns > 0);
+  double first = cases[0].op_hint_ns / case_of(structured)->op_hint_ns;
+  double second = cases[1].op_hint_ns / case_of(unstructured)->op_hint_ns;
+  if (fabs(first / ratio - 1) > 1e-9 || fabs(second / ratio - 1) > 1e-9)
+    fail_msg("%s: %g and %g times the fixture's, not %g", file, first, second, ratio);
+}
+
+/* Values of JSON, counted by the library that reads it. */
+static size_t values_of(json_t *json) {
+  size_t sum = 1, i;
+  const char *key;
+  json_t *value;
+  if (json_is_object(json))
+    json_object_foreach(json, key, value) sum += values_of(value);
+  else
+    json_array_foreach(json, i, value) sum += values_of(value);
+  return sum;
+}
+
+/* A fixture as a file takes the time of its case; a Pod of twice its values twice that. */
+static void the_hint_grows_with_the_values_of_the_object(void **state) {
+  (void)state;
+  static const char *const names[][2] = {
+      {"Compare/Pod/structured", "Compare/Pod/unstructured"},
+      {"Compare/Node/structured", "Compare/Node/unstructured"},
+      {"Compare/Endpoints/structured", "Compare/Endpoints/unstructured"}};
+  char path[] = "/tmp/poolbench-object-XXXXXX";
+  struct error error;
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  for (int kind = 0; kind < OBJECT_KINDS; kind++) {
+    json_t *json = fixture_json(kind, &error), *labels = json_object();
+    assert_non_null(json);
+    assert_int_equal(json_dump_file(json, path, 0), 0);
+    assert_hints(path, names[kind][0], names[kind][1], 1);
+    size_t values = values_of(json);
+    for (size_t i = 0; i + 1 < values; i++) { /* and the object that holds them */
+      char key[32];
+      snprintf(key, sizeof key, "key-%zu", i);
+      json_object_set_new(labels, key, json_string("x"));
+    }
+    assert_int_equal(json_object_set_new(json_object_get(json, "metadata"), "annotations", labels),
+                     0);
+    double ratio = (double)values_of(json) / (double)values;
+    assert_true(ratio > 1.8);
+    assert_int_equal(json_dump_file(json, path, 0), 0);
+    assert_hints(path, names[kind][0], names[kind][1], ratio);
+    json_decref(json);
+  }
+  unlink(path);
 }
 
 static void strange_file_names_make_plain_case_names(void **state) {
@@ -245,18 +315,22 @@ static void truncated_files_are_refused(void **state) {
   }
 }
 
-/* The names of cases stay: two a file, for every complete object and the strange file name. */
+/*
+ * The names of cases stay: two a file, for every complete object, the strange file name and two
+ * files of every kind.
+ */
 static int close_all_but_names(void **state) {
   (void)state;
   struct heap_counts c;
   catalog_close(&catalog);
   heap_total(&c);
-  return c.allocs - c.frees == 2 * (COMPLETE + 1) ? 0 : -1;
+  return c.allocs - c.frees == 2 * (COMPLETE + 1 + 2 * OBJECT_KINDS) ? 0 : -1;
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_makes_two_cases),
+      cmocka_unit_test(the_hint_grows_with_the_values_of_the_object),
       cmocka_unit_test(strange_file_names_make_plain_case_names),
       cmocka_unit_test(complete_objects_run),
       cmocka_unit_test(complete_objects_survive_the_round_trip),

@@ -111,6 +111,7 @@ static int object_cases(const char *file, struct workload_case *out, size_t room
   assert_true(room >= 1);
   out[0] = compare_cases[0];
   out[0].name = "Compare/Pod:web/structured";
+  out[0].open_hint_ns = strcmp(file, "large.json") == 0 ? 2e9 : 0;
   return 1;
 }
 
@@ -240,6 +241,26 @@ static void a_strategy_that_stands_there_twice_is_refused(void **state) {
   plan(&f, "--strategies malloc,malloc+leaky", 2);
   assert_int_equal(f.plan.arm_count, 2);
   done(&f);
+}
+
+/* Twenty times what is expected; 8 s at least. */
+static void opening_a_large_object_counts_as_time(void **state) {
+  (void)state;
+  static const char *const lines[] = {"--cpus 2 --strategies malloc --object web.json",
+                                      "--cpus 2 --strategies malloc --object large.json"};
+  uint64_t expected[2], limit[2];
+  for (size_t i = 0; i < 2; i++) {
+    struct fixture f;
+    plan(&f, lines[i], 2);
+    const struct plan_cell *c =
+        cell(&f.plan, "BenchmarkCompare/Pod:web/structured/strategy=malloc-2");
+    expected[i] = c->expected;
+    limit[i] = c->limit;
+    done(&f);
+  }
+  assert_int_equal(expected[1] - expected[0], 2000 * UINT64_C(1000000));
+  assert_int_equal(limit[0], UINT64_C(8000000000));
+  assert_int_equal(limit[1], 20 * expected[1]);
 }
 
 static void a_longer_window_is_said_where_it_is_true(void **state) {
@@ -1101,6 +1122,7 @@ int main(void) {
       cmocka_unit_test(a_series_takes_its_hint_and_its_idle_waits),
       cmocka_unit_test(a_quick_series_is_smaller_and_says_so),
       cmocka_unit_test(a_strategy_that_stands_there_twice_is_refused),
+      cmocka_unit_test(opening_a_large_object_counts_as_time),
       cmocka_unit_test(a_longer_window_is_said_where_it_is_true),
       cmocka_unit_test(settings_of_a_series_are_noted_where_it_is_measured),
       cmocka_unit_test(a_quick_run_that_gives_up_rounds_says_what_is_left),

@@ -106,7 +106,7 @@ static void run_exit(struct workload_thread *t, uint64_t n) {
 #define CASE(name, what, extra, ns)                                                             \
   {                                                                                             \
     "Selftest/" name, what, HIDDEN | (extra), DISCIPLINE_BIT(DISCIPLINE_BALANCED), 0, 0, false, \
-        ns, 0                                                                                   \
+        ns, 0, 0                                                                                \
   }
 
 static const struct workload_case cases[] = {
@@ -121,7 +121,7 @@ static const struct workload_case cases[] = {
     CASE("hang", "never end", 0, 1),
     CASE("stop", "stop the process", 0, 1),
     CASE("exit", "leave without a sample", 0, 1),
-    {NULL, NULL, 0, 0, 0, 0, false, 0, 0},
+    {NULL, NULL, 0, 0, 0, 0, false, 0, 0, 0},
 };
 
 static const struct {

@@ -50,6 +50,8 @@ struct workload_case {
   bool in_sweep;                     /* measured at the other thread counts too, for curves */
   double op_hint_ns;    /* rough time of an op on one CPU, for the first estimate of a plan; a
                            series: of the whole, without its idle waits */
+  double open_hint_ns;  /* rough time from a process's start to an opened workload, beyond what a
+                           process always takes; 0: little */
   unsigned own_threads; /* threads that the workload attaches to the pool besides the measuring
                            ones: part of pool_config.threads */
 };

@@ -124,13 +124,26 @@ static const char *object_case_name(const char *kind, const char *file, enum mod
   return name;
 }
 
-/* The file's cases are those of its kind's fixture under other names. */
-static int name_cases(const char *file, int kind, const char *kind_name, struct workload_case *out,
-                      size_t room) {
+/* JSON values of the fixtures, for which the hints of the cases above are. */
+static const size_t fixture_values[OBJECT_KINDS] = {
+    [OBJECT_POD] = 137, [OBJECT_NODE] = 307, [OBJECT_ENDPOINTS] = 8020};
+
+/* Reading a file into two objects takes a microsecond or two a value, and a worker does it twice.
+ */
+#define OPEN_NS_PER_VALUE 5e3
+
+/*
+ * The file's cases are those of its kind's fixture under other names. An op visits every value a
+ * few times, so its time grows with them.
+ */
+static int name_cases(const char *file, const struct object *object, int kind,
+                      struct workload_case *out, size_t room) {
   int count = 0;
   for (int mode = STRUCTURED; mode <= UNSTRUCTURED && (size_t)count < room; mode++, count++) {
     out[count] = cases[2 * kind + mode];
-    out[count].name = object_case_name(kind_name, file, (enum mode)mode);
+    out[count].op_hint_ns *= (double)object->values / (double)fixture_values[kind];
+    out[count].open_hint_ns = (double)object->values * OPEN_NS_PER_VALUE;
+    out[count].name = object_case_name(object->kind->kind, file, (enum mode)mode);
     if (!out[count].name)
       return -1;
   }
@@ -147,7 +160,7 @@ static int object_cases(const char *file, struct workload_case *out, size_t room
   if (!catalog_open(&catalog))
     return -1;
   if (object_load_file(file, &catalog, &object, &error)) {
-    count = name_cases(file, (int)(object.kind - catalog.objects), object.kind->kind, out, room);
+    count = name_cases(file, &object, (int)(object.kind - catalog.objects), out, room);
     object_free(&object);
   } else {
     snprintf(why, why_size, "%s", error.text);

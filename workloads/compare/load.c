@@ -137,18 +137,19 @@ static const struct object_kind *kind_of(const char *name, const json_t *root,
 
 /* ---- validation ---- */
 
-static void count_lists(const struct node *node, size_t *items, size_t *lists) {
+static void count(struct object *o, const struct node *node) {
   struct map_cursor cursor = {0};
   const struct str *key;
   struct node *value;
+  o->values++;
   if (node->kind == NODE_LIST) {
-    ++*lists;
-    *items += node->list->count;
+    o->lists++;
+    o->items += node->list->count;
     for (size_t i = 0; i < node->list->count; i++)
-      count_lists(&node->list->items[i], items, lists);
+      count(o, &node->list->items[i]);
   } else if (node->kind == NODE_MAP) {
     while (node_map_next(node->map, &cursor, &key, &value))
-      count_lists(value, items, lists);
+      count(o, value);
   }
 }
 
@@ -221,7 +222,7 @@ static bool read_typed(const char *name, struct object *o, int i, struct error *
 static bool load(const char *name, const json_t *root, struct object *o, struct error *error) {
   if (!read_tree(name, root, o, 0, error) || !read_tree(name, root, o, 1, error))
     return false;
-  count_lists(&o->trees[0], &o->items, &o->lists);
+  count(o, &o->trees[0]);
   return check(name, o, error) && read_typed(name, o, 0, error) && read_typed(name, o, 1, error);
 }
 

@@ -19,6 +19,7 @@ struct object {
   const struct object_kind *kind;
   const void *typed[2]; /* of kind->type: equal, with no memory in common */
   size_t items, lists;  /* of all lists in one of them */
+  size_t values;        /* JSON values in one of them: itself, containers and scalars */
   struct node trees[2]; /* as read; opaque parts and strings of typed[i] lie in trees[i] */
   struct arena arena;
 };
