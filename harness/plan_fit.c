@@ -279,7 +279,7 @@ static void note_given_up(struct plan *p, const struct before *before) {
 static void drop_note_quick(struct plan *p) {
   for (size_t i = 0; i < p->note_count; i++)
     if (strncmp(p->notes[i], A_SIDE, strcspn(A_SIDE, "%")) == 0 &&
-        strstr(p->notes[i], " samples a side,")) {
+        strstr(p->notes[i], " a side,")) {
       memmove(&p->notes[i], &p->notes[i + 1], (--p->note_count - i) * sizeof p->notes[0]);
       return;
     }
