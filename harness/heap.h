@@ -89,7 +89,8 @@ void heap_fail_after(uint64_t n);
  * heap_fast is written by its thread alone and read by heap_total, relaxed. Counting starts at zero
  * at heap_thread_begin and simply goes on, unseen, outside of it: no test for that here. In an
  * executable the linker makes its offset from the thread pointer a constant (local-exec model); in
- * a shared library each use would be a call.
+ * a shared library each use would be a call. Its fields are named, never reached by a pointer to
+ * it: gcc 12's undefined-behaviour sanitizer takes such a pointer for NULL.
  */
 struct heap_fast {
   _Alignas(64) _Atomic uint64_t allocs; /* one line for all */
@@ -134,26 +135,23 @@ static inline void *heap_opaque(void *p) {
 
 /* Counted before the call, so that nothing has to be kept over it. */
 static inline void *heap_alloc(size_t size) {
-  struct heap_fast *f = &heap_fast;
-  if (!heap_count_plain(&f->allocs, f->alloc_event, &f->alloc_bytes, size))
+  if (!heap_count_plain(&heap_fast.allocs, heap_fast.alloc_event, &heap_fast.alloc_bytes, size))
     return heap_alloc_event(size);
   void *p = heap_opaque(malloc(size));
   return __builtin_expect(p != NULL, 1) ? p : heap_alloc_refused(size);
 }
 
 static inline void *heap_calloc(size_t size) {
-  struct heap_fast *f = &heap_fast;
-  if (!heap_count_plain(&f->allocs, f->alloc_event, &f->alloc_bytes, size))
+  if (!heap_count_plain(&heap_fast.allocs, heap_fast.alloc_event, &heap_fast.alloc_bytes, size))
     return heap_calloc_event(size);
   void *p = heap_opaque(calloc(1, size));
   return __builtin_expect(p != NULL, 1) ? p : heap_alloc_refused(size);
 }
 
 static inline void heap_free(void *p, size_t size) {
-  struct heap_fast *f = &heap_fast;
   if (!p)
     return;
-  if (!heap_count_plain(&f->frees, f->free_event, &f->freed_bytes, size))
+  if (!heap_count_plain(&heap_fast.frees, heap_fast.free_event, &heap_fast.freed_bytes, size))
     heap_free_event(p, size);
   else
     free(p);
