@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The figures that poolbench must reach, measured and judged.
 #   harness/bench.sh [BUILD]      (make bench)
-#   PARTS="empty pair pools scaling compare accuracy latency share" ROUNDS=7: what, how often
-#   PARTS=states ROUNDS=201 STATES_CELLS="CASE:STRATEGY:THREADS ..." (make bench-states)
+#   PARTS="empty pair pools scaling compare accuracy share" ROUNDS=7: what, how often
+#   PARTS=price ROUNDS=201 WINDOW=60000000 (make bench-price)
 # Drives `poolbench worker` itself, a process a sample, and one short `poolbench run`. Figures in
 # ns are the best of five processes; ratios are medians over interleaved rounds, so that drift
 # hits both sides. Only a machine with nothing else to do gives figures worth reading.
@@ -15,10 +15,7 @@ poolbench=$build/poolbench
 rounds=${ROUNDS:-7}
 best_of=5
 window=250000000
-states_window=${WINDOW:-60000000}
-states_cells=${STATES_CELLS:-Compare/Pod/structured:malloc:1 Compare/Pod/unstructured:malloc:1
-  Compare/Endpoints/structured:malloc:1 Compare/Pod/structured:pooled-freelists:1
-  Compare/Pod/structured:global-locked:2}
+price_window=${WINDOW:-60000000}
 libraries=${LIBRARIES:-/usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib /usr/local/lib}
 [[ -x $poolbench ]] || { echo "bench: no $poolbench; run make first" >&2; exit 2; }
 tmp=$(mktemp -d) || exit 2
@@ -224,67 +221,54 @@ bench_accuracy() {
   done
 }
 
-# What timing single ops costs: both ways in turns, of each the least CPU time an op took.
-bench_latency() {
-  local name i timed untimed
-  heading "price of timing single ops, in % of cpu-ns/op (one thread)"
-  for name in Micro/pair/64B Compare/Pod/structured; do
-    : >"$tmp/timed" && : >"$tmp/untimed"
-    for ((i = 0; i < rounds; i++)); do
-      measure "$tmp/sample" "$name" per-thread 1 || break
-      unit "$tmp/sample" cpu-ns/op >>"$tmp/timed"
-      switches=(--no-latency)
-      measure "$tmp/sample" "$name" per-thread 1 || break
-      unit "$tmp/sample" cpu-ns/op >>"$tmp/untimed"
-      switches=()
-    done
-    switches=()
-    if ((i < rounds)); then not_measured "$name"; continue; fi
-    timed=$(sort -g "$tmp/timed" | head -n 1) untimed=$(sort -g "$tmp/untimed" | head -n 1)
-    row "$name" "$(calc "100 * ($timed / $untimed - 1)")" "<=" 1
-  done
-}
-
-# states_pairs CASE STRATEGY THREADS: a line a round, CPU ns/op with states over without. Who goes
-# first changes, so that drift hits both.
-states_pairs() {
-  local i on off
+# price_pairs SWITCH CASE STRATEGY THREADS: a line a round, CPU ns/op without the switch over with
+# it. Who goes first changes, so that drift hits both.
+price_pairs() {
+  local switch=$1 i with without
+  shift
   for ((i = 0; i < rounds; i++)); do
-    if ((i % 2)); then
-      on=$(cpu_ns "$@") || return 1
-      switches=(--no-states)
-      off=$(cpu_ns "$@") || return 1
-      switches=()
-    else
-      switches=(--no-states)
-      off=$(cpu_ns "$@") || return 1
-      switches=()
-      on=$(cpu_ns "$@") || return 1
-    fi
-    awk "BEGIN { print $on / $off }"
+    if ((i % 2)); then with=$(cpu_ns "$@") || return 1; fi
+    switches=("$switch")
+    without=$(cpu_ns "$@") || return 1
+    switches=()
+    if ((i % 2 == 0)); then with=$(cpu_ns "$@") || return 1; fi
+    awk "BEGIN { print $with / $without }"
   done
 }
 
-# On a shared host a pair of samples differs by tens of percent: only many rounds tell 3 %. The
-# interval is the median's from order statistics (normal approximation of their ranks).
-bench_states() {
-  local cell name strategy threads value low high verdict
-  window=$states_window
-  printf '\n%-42s %8s %18s %8s\n' "price of timing states: CPU time on/off" median "95 % interval" "<= 1.03"
-  for cell in $states_cells; do
+# price_rows TEXT SWITCH BAR CELL...: CELL is CASE:STRATEGY:THREADS. On a shared host a pair of
+# samples differs by tens of percent: only many rounds tell one. The interval is the median's from
+# order statistics (normal approximation of their ranks).
+price_rows() {
+  local text=$1 switch=$2 bar=$3 cell name strategy threads value low high verdict
+  shift 3
+  window=$price_window
+  printf '\n%-42s %8s %18s %10s\n' "$text, with/without" median "95 % interval" "<= $bar"
+  for cell; do
     IFS=: read -r name strategy threads <<<"$cell"
-    if ! states_pairs "$name" "$strategy" "$threads" >"$tmp/ratios"; then
+    if ! price_pairs "$switch" "$name" "$strategy" "$threads" >"$tmp/ratios"; then
       not_measured "$name $strategy"
       continue
     fi
+    # The ends are computed before: some awks take the > of a printf for a redirection.
     read -r value low high < <(sort -g "$tmp/ratios" | awk '{ v[NR] = $1 } END {
-      l = int((NR + 1) / 2 - 0.98 * sqrt(NR)); if (l < 1) l = 1
-      printf "%.3f %.3f %.3f", v[int((NR + 1) / 2)], v[l], v[NR + 1 - l] }')
+      d = 0.98 * sqrt(NR); l = int((NR + 1) / 2 - d); h = NR + 1 - l
+      if (l < 1) l = 1
+      if (h > NR) h = NR
+      printf "%.3f %.3f %.3f", v[int((NR + 1) / 2)], v[l], v[h] }')
     verdict=undecided
-    if awk "BEGIN { exit !($high <= 1.03) }"; then verdict=ok; fi
-    if awk "BEGIN { exit !($low > 1.03) }"; then verdict=MISSED missed=1; fi
-    printf '%-42s %8s %18s %8s\n' "$name $strategy $threads" "$value" "$low .. $high" "$verdict"
+    if awk "BEGIN { exit !($high <= $bar) }"; then verdict=ok; fi
+    if awk "BEGIN { exit !($low > $bar) }"; then verdict=MISSED missed=1; fi
+    printf '%-42s %8s %18s %10s\n' "$name $strategy $threads" "$value" "$low .. $high" "$verdict"
   done
+}
+
+bench_price() {
+  price_rows "CPU time, states" --no-states 1.03 Compare/Pod/structured:malloc:1 \
+    Compare/Pod/unstructured:malloc:1 Compare/Endpoints/structured:malloc:1 \
+    Compare/Pod/structured:pooled-freelists:1 Compare/Pod/structured:global-locked:2
+  price_rows "CPU time, single ops" --no-latency 1.01 Micro/pair/64B:per-thread:1 \
+    Compare/Pod/structured:per-thread:1
 }
 
 # What a run spends its time on, by its own account.
@@ -302,7 +286,7 @@ bench_share() {
   row "warm-up" "$(calc "100 * $share")" "<=" 30
 }
 
-for part in ${PARTS:-empty pair pools scaling compare accuracy latency share}; do
+for part in ${PARTS:-empty pair pools scaling compare accuracy share}; do
   case $part in
     empty) bench_empty ;;
     pair) bench_pair ;;
@@ -310,10 +294,9 @@ for part in ${PARTS:-empty pair pools scaling compare accuracy latency share}; d
     scaling) bench_scaling ;;
     compare) bench_compare ;;
     accuracy) bench_accuracy ;;
-    latency) bench_latency ;;
-    states) bench_states ;;
+    price) bench_price ;;
     share) bench_share ;;
-    *) echo "bench: no part $part; PARTS are empty pair pools scaling compare accuracy latency states share" >&2; exit 2 ;;
+    *) echo "bench: no part $part; PARTS are empty pair pools scaling compare accuracy price share" >&2; exit 2 ;;
   esac
 done
 exit $missed

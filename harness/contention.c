@@ -124,9 +124,10 @@ struct scene {
 };
 
 /* Share of the lost CPU time, in per cent. */
+/* In per cent. Other states may have shrunk meanwhile, so that a part is more than all of it. */
 static double of_loss(const struct scene *s, double part) {
   double loss = s->now.available - s->one.available;
-  return 100 * part / loss;
+  return fmin(100, 100 * part / loss);
 }
 
 /*

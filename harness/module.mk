@@ -2,8 +2,8 @@
 $(BUILD)/obj/harness/record.o: private ALL_CFLAGS += -DPOOLBENCH_FLAGS='"$(strip $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN)) $(if $(CHECK),-DPOOL_CHECK))"'
 
 .PHONY: bench
-bench: all ## make bench                the figures that must be reached; four minutes, nothing else running
+bench: all ## make bench                the figures that must be reached; two minutes, nothing else running
 	@harness/bench.sh $(BUILD)
-.PHONY: bench-states
-bench-states: all ## make bench-states        the price of timing states, on against off; six minutes, nothing else running
-	@PARTS=states ROUNDS=$${ROUNDS:-201} harness/bench.sh $(BUILD)
+.PHONY: bench-price
+bench-price: all ## make bench-price         what timing states and single ops costs; six minutes, nothing else running
+	@PARTS=price ROUNDS=$${ROUNDS:-201} harness/bench.sh $(BUILD)

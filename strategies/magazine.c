@@ -518,10 +518,6 @@ static void magazine_end(struct pool *pool, struct pool_scope *scope) {
   trim_if_due((struct magazine_thread *)scope->thread);
 }
 
-static void magazine_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 static void magazine_trim(struct pool *pool) {
   base_trim(&pool->base);
   empty_depots(pool);
@@ -530,10 +526,6 @@ static void magazine_trim(struct pool *pool) {
 static void magazine_quiesce(struct pool *pool, struct pool_thread *t) {
   (void)pool;
   trim_if_due((struct magazine_thread *)t);
-}
-
-static void magazine_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 static void add_caches(struct base_thread *t, void *held) {
@@ -573,9 +565,9 @@ const struct strategy strategy_magazine = {
     .get = magazine_get,
     .put = magazine_put,
     .drop = magazine_drop,
-    .release = magazine_release,
+    .release = base_release_nothing,
     .trim = magazine_trim,
     .quiesce = magazine_quiesce,
-    .stats = magazine_stats,
+    .stats = base_pool_stats,
     .held = magazine_held,
 };

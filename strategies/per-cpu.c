@@ -292,12 +292,6 @@ static struct pool_thread *cpu_attach(struct pool *pool) {
   return &thread->base.thread;
 }
 
-static void cpu_detach(struct pool *pool, struct pool_thread *t) {
-  struct cpu_thread *thread = (struct cpu_thread *)t;
-  base_leave(&pool->base, &thread->base);
-  base_free(&pool->base, &thread->base);
-}
-
 static struct pool_scope *cpu_begin(struct pool *pool, struct pool_thread *thread,
                                     struct pool_owner *owner) {
   (void)pool, (void)owner;
@@ -364,10 +358,6 @@ static void cpu_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_free(&((struct cpu_thread *)t)->pool->base.kinds[kind], object);
 }
 
-static void cpu_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 /*
  * Closed: every sequence that begins from now on finds no stack. Fenced: none that began before is
  * still on its way to its commit. If the kernel has no memory for the fence, the objects stay for
@@ -387,14 +377,6 @@ static void cpu_trim(struct pool *pool) {
     trim_restartable(pool);
   else
     trim_locked(pool);
-}
-
-static void cpu_quiesce(struct pool *pool, struct pool_thread *thread) {
-  (void)pool, (void)thread;
-}
-
-static void cpu_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 static void add_stack(const struct kind *kind, const struct restart_stack *stack,
@@ -437,15 +419,15 @@ const struct strategy strategy_per_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .attach = cpu_attach,
-    .detach = cpu_detach,
+    .detach = base_thread_detach,
     .begin = cpu_begin,
     .end = cpu_end,
     .get = cpu_get,
     .put = cpu_put,
     .drop = cpu_drop,
-    .release = cpu_release,
+    .release = base_release_nothing,
     .trim = cpu_trim,
-    .quiesce = cpu_quiesce,
-    .stats = cpu_stats,
+    .quiesce = base_quiesce_nothing,
+    .stats = base_pool_stats,
     .held = cpu_held,
 };

@@ -364,10 +364,6 @@ static void treiber_drop(struct pool_thread *t, unsigned kind, void *object) {
   object_free(&((struct treiber_thread *)t)->pool->base.kinds[kind], object);
 }
 
-static void treiber_release(struct pool *pool, struct pool_owner *owner) {
-  (void)pool, (void)owner;
-}
-
 /* May come from a thread that is not attached: its retries are nobody's. */
 static void treiber_trim(struct pool *pool) {
   struct timing_retries uncounted = {0};
@@ -379,14 +375,6 @@ static void treiber_trim(struct pool *pool) {
       node = next;
     }
   }
-}
-
-static void treiber_quiesce(struct pool *pool, struct pool_thread *thread) {
-  (void)pool, (void)thread;
-}
-
-static void treiber_stats(struct pool *pool, struct pool_stats *out) {
-  base_stats(&pool->base, out);
 }
 
 /* No scope is open, so nobody pops while the stacks are walked. */
@@ -416,9 +404,9 @@ const struct strategy strategy_treiber = {
     .get = treiber_get,
     .put = treiber_put,
     .drop = treiber_drop,
-    .release = treiber_release,
+    .release = base_release_nothing,
     .trim = treiber_trim,
-    .quiesce = treiber_quiesce,
-    .stats = treiber_stats,
+    .quiesce = base_quiesce_nothing,
+    .stats = base_pool_stats,
     .held = treiber_held,
 };

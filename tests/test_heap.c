@@ -226,7 +226,7 @@ static void injects_one_failure(void **state) {
  */
 static void timed_calls_stand_for_all(void **state) {
   (void)state;
-  enum { CALLS = 100000, LOST = 20 };
+  enum { CALLS = 400000, LOST = 20 };
   struct span_clock clock;
   struct heap_counts start;
   heap_thread_begin();
@@ -234,7 +234,7 @@ static void timed_calls_stand_for_all(void **state) {
   heap_total(&start);
   heap_time_calls(&clock);
   for (int i = 0; i < CALLS; i++) {
-    if (i % 1000 == 0) {
+    if (i % 4000 == 0) {
       heap_fail_after(1);
       assert_null(heap_alloc(16));
     }
