@@ -289,7 +289,7 @@ static void why_times(const struct report *r, const struct published *p, unsigne
   if (r->facts.cpus > 0 && r->facts.cpus < p->cpus && r->data.headline > r->facts.cpus)
     fprintf(out,
             "; here %u threads share %.0f CPU%s (there: %u), so at most %.0f contend at a time, "
-            "and changes of the published size are not to be expected",
+            "and sizes of changes are not comparable",
             r->data.headline, r->facts.cpus, plural(r->facts.cpus), p->cpus, r->facts.cpus);
   say_scans(r, p, out);
   say_misses(r, column, out);

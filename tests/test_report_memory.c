@@ -459,7 +459,7 @@ static void lines_say_what_reproduces_and_why(void **state) {
               "sync-pool; each row is tested by itself, as published\n");
   holds(text, "=> time/op reproduces in part: of 1 published change, 1 the same way here; of 1 "
               "published ~, 0 ~ here; here 8 threads share 2 CPUs (there: 8), so at most 2 contend "
-              "at a time, and changes of the published size are not to be expected; each miss of "
+              "at a time, and sizes of changes are not comparable; each miss of "
               "the old column looks at every shard: 17 to 55 misses x 32 shards = 544 to 1.76k "
               "scans/op, of which most are in the CPU's own cache here, while any of 8 CPUs may "
               "have written them last there; misses, of the gets: old 100%, new 1.50%; an op wakes "
