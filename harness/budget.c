@@ -9,7 +9,10 @@
 
 #define FAULT_PAGES 64
 
-/* Interruptions hit about one timed call in 10000; an allocator's own slow path far more. */
+/*
+ * Interruptions hit about one timed call in 10000; an allocator's own slow path far more. A single
+ * one among brief ones may be either and is left out.
+ */
 #define LONG_SHARE 0.001
 
 const enum unit_id budget_units[BUDGET_STATES] = {
@@ -86,14 +89,18 @@ static struct pool_stats subtract(const struct pool_stats *start, const struct p
   return d;
 }
 
+/* The mean of those that were timed, less the empty span's, times the calls there were. */
 static double heap_ns(const struct heap_counts *start, const struct heap_counts *end) {
-  double calls = more(start->timed_calls, end->timed_calls);
+  double brief = more(start->timed_calls, end->timed_calls);
   double slow = more(start->long_calls, end->long_calls);
   double empties = more(start->empty_calls, end->empty_calls);
   double empty = empties > 0 ? more(start->empty_ns, end->empty_ns) / empties : 0;
-  bool own = slow >= LONG_SHARE * (calls + slow);
-  return fmax(0, more(start->timed_ns, end->timed_ns) - empty * calls) +
-         (own ? more(start->long_ns, end->long_ns) : 0);
+  double ns = fmax(0, more(start->timed_ns, end->timed_ns) - empty * brief);
+  bool own = slow >= fmax(brief > 0 ? 2 : 1, LONG_SHARE * (brief + slow));
+  double timed = brief + (own ? slow : 0);
+  if (own)
+    ns += more(start->long_ns, end->long_ns);
+  return timed > 0 ? ns / timed * more(start->calls_in_time, end->calls_in_time) : 0;
 }
 
 /* Splits the CPU time and the time off it. Shares are estimates and claim no more than there is. */
@@ -129,7 +136,7 @@ bool budget_make(const struct budget_readings *r, struct budget *out) {
   split(r, &t, &d, out);
   out->part[BUDGET_FAULTS] = t.faults * r->prices->fault_ns;
   out->part[BUDGET_HEAP_ERROR] =
-      more(r->heap_start->timed_calls, r->heap_end->timed_calls) * r->prices->span_error_ns;
+      more(r->heap_start->calls_in_time, r->heap_end->calls_in_time) * r->prices->span_error_ns;
   double claimed = 0;
   for (int i = 0; i < BUDGET_REMAINDER; i++)
     claimed += out->state[i];

@@ -21,14 +21,16 @@ struct counters {
   uint64_t fail_at, time_alloc_at; /* alloc_event is the lesser of the two */
   const struct span_clock *clock;  /* NULL: no call is timed */
   struct span_gap alloc_gap, free_gap;
-  uint64_t alloc_carried, free_carried; /* calls that the next timed one stands for as well */
   _Atomic uint64_t timed_ns, timed_calls, long_ns, long_calls, empty_ns, empty_calls;
+  _Atomic uint64_t calls_before; /* those made when timing was turned on; NEVER: it is off */
+  _Atomic uint64_t calls_then;   /* made while it was on, before it was last turned off */
   bool visible;
   struct counters *next, *previous; /* under list.lock */
 };
 
 _Thread_local struct heap_fast heap_fast = {.alloc_event = NEVER, .free_event = NEVER};
-static _Thread_local struct counters self = {.fail_at = NEVER, .time_alloc_at = NEVER};
+static _Thread_local struct counters self = {
+    .fail_at = NEVER, .time_alloc_at = NEVER, .calls_before = NEVER};
 
 static struct {
   pthread_mutex_t lock;
@@ -38,6 +40,18 @@ static struct {
   pthread_key_t at_exit; /* folds a thread that ends without heap_thread_end */
   bool has_key;
 } list = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static uint64_t calls_of(const struct heap_fast *fast) {
+  return atomic_load_explicit(&fast->allocs, memory_order_relaxed) +
+         atomic_load_explicit(&fast->frees, memory_order_relaxed);
+}
+
+/* Calls made while some were timed. */
+static uint64_t calls_in_time(const struct counters *c, const struct heap_fast *fast) {
+  uint64_t before = atomic_load_explicit(&c->calls_before, memory_order_relaxed);
+  return atomic_load_explicit(&c->calls_then, memory_order_relaxed) +
+         (before == NEVER ? 0 : calls_of(fast) - before);
+}
 
 /*
  * Relaxed: exact for threads that are parked (what parked them orders their counts before this),
@@ -50,6 +64,7 @@ static void add_counts(struct heap_counts *sum, const struct counters *c) {
   sum->freed_bytes += atomic_load_explicit(&c->fast->freed_bytes, memory_order_relaxed);
   sum->allocs += atomic_load_explicit(&c->fast->allocs, memory_order_relaxed);
   sum->alloc_bytes += atomic_load_explicit(&c->fast->alloc_bytes, memory_order_relaxed);
+  sum->calls_in_time += calls_in_time(c, c->fast);
   sum->timed_ns += atomic_load_explicit(&c->timed_ns, memory_order_relaxed);
   sum->timed_calls += atomic_load_explicit(&c->timed_calls, memory_order_relaxed);
   sum->long_ns += atomic_load_explicit(&c->long_ns, memory_order_relaxed);
@@ -76,6 +91,7 @@ void heap_thread_begin(void) {
   if (self.fail_at != NEVER)
     self.fail_at -= atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed);
   heap_time_calls(NULL);
+  atomic_store_explicit(&self.calls_then, 0, memory_order_relaxed);
   atomic_store_explicit(&self.timed_ns, 0, memory_order_relaxed);
   atomic_store_explicit(&self.timed_calls, 0, memory_order_relaxed);
   atomic_store_explicit(&self.long_ns, 0, memory_order_relaxed);
@@ -161,55 +177,46 @@ NOTHING static void free_nothing(void *p) {
 
 /*
  * Every other event, by chance, times no call at all: on the same code, as cold and as badly
- * predicted after hundreds of plain calls, so that its mean is what a span costs here. Then the
- * next one stands for the calls of both.
+ * predicted after hundreds of plain calls, so that its mean is what a span costs here.
  */
-struct event {
-  bool empty;
-  uint64_t weight;
-};
-
-static struct event begin_event(struct span_gap *gap, uint64_t *carried) {
-  struct event e = {.empty = gap->random >> 31, .weight = gap->weight + *carried};
-  *carried = e.empty ? e.weight : 0;
-  return e;
+static bool event_is_empty(const struct span_gap *gap) {
+  return gap->random >> 31;
 }
 
-static void count_span(const struct event *e, uint64_t begin, uint64_t end) {
+static void count_span(bool empty, uint64_t begin, uint64_t end) {
   uint64_t ns = span_to_ns(self.clock, end - begin);
-  if (e->empty && ns <= HEAP_LONG_NS) {
+  if (empty && ns <= HEAP_LONG_NS) {
     heap_add(&self.empty_ns, ns);
     heap_add(&self.empty_calls, 1);
   }
-  if (e->empty || ns > 4 * SPAN_LIMIT_NS)
+  if (empty || ns > 4 * SPAN_LIMIT_NS)
     return;
   bool is_long = ns > HEAP_LONG_NS;
-  heap_add(is_long ? &self.long_ns : &self.timed_ns, ns * e->weight);
-  heap_add(is_long ? &self.long_calls : &self.timed_calls, e->weight);
+  heap_add(is_long ? &self.long_ns : &self.timed_ns, ns);
+  heap_add(is_long ? &self.long_calls : &self.timed_calls, 1);
 }
 
 /*
  * malloc itself behind the pointer, not get_plain: that copy of it is never called otherwise, and
  * fetching its cold line would cost as much as the allocation.
  */
-static void *time_alloc(const struct event *e, size_t size, size_t align,
-                        void *(*get)(size_t, size_t)) {
+static void *time_alloc(bool empty, size_t size, size_t align, void *(*get)(size_t, size_t)) {
   void *p;
   uint64_t begin, end;
   if (get == get_plain) {
-    void *(*call)(size_t) = e->empty ? malloc_nothing : malloc;
+    void *(*call)(size_t) = empty ? malloc_nothing : malloc;
     malloc_nothing(size);
     begin = span_begin();
     p = call(size);
     end = span_end();
   } else {
-    void *(*call)(size_t, size_t) = e->empty ? get_nothing : get;
+    void *(*call)(size_t, size_t) = empty ? get_nothing : get;
     get_nothing(size, align);
     begin = span_begin();
     p = call(size, align);
     end = span_end();
   }
-  count_span(e, begin, end);
+  count_span(empty, begin, end);
   return p ? p : get(size, align);
 }
 
@@ -227,11 +234,10 @@ static void *alloc_event(size_t size, size_t align, void *(*get)(size_t, size_t)
   }
   if (!timed)
     return counted(get(size, align), size);
-  struct event e = begin_event(&self.alloc_gap, &self.alloc_carried);
-  void *p = time_alloc(&e, size, align, get);
+  void *p = time_alloc(event_is_empty(&self.alloc_gap), size, align, get);
   span_gap_draw(&self.alloc_gap);
   /* A failed allocation is not counted, so the next event must lie beyond the next one. */
-  self.time_alloc_at = allocs + self.alloc_gap.weight;
+  self.time_alloc_at = allocs + self.alloc_gap.left;
   plan_alloc_event();
   return counted(p, size);
 }
@@ -239,17 +245,17 @@ static void *alloc_event(size_t size, size_t align, void *(*get)(size_t, size_t)
 void heap_free_event(void *p, size_t size) {
   heap_add(&heap_fast.frees, 1);
   heap_add(&heap_fast.freed_bytes, size);
-  struct event e = begin_event(&self.free_gap, &self.free_carried);
-  void (*call)(void *) = e.empty ? free_nothing : free;
+  bool empty = event_is_empty(&self.free_gap);
+  void (*call)(void *) = empty ? free_nothing : free;
   free_nothing(p);
   uint64_t begin = span_begin();
   call(p);
   uint64_t end = span_end();
-  count_span(&e, begin, end);
-  if (e.empty)
+  count_span(empty, begin, end);
+  if (empty)
     free(p);
   span_gap_draw(&self.free_gap);
-  heap_fast.free_event += self.free_gap.weight;
+  heap_fast.free_event += self.free_gap.left;
 }
 
 void *heap_alloc_event(size_t size) {
@@ -279,18 +285,19 @@ void *heap_alloc_refused(size_t size) {
 }
 
 void heap_time_calls(const struct span_clock *clock) {
+  uint64_t then = calls_in_time(&self, &heap_fast);
+  atomic_store_explicit(&self.calls_then, then, memory_order_relaxed);
+  atomic_store_explicit(&self.calls_before, clock ? calls_of(&heap_fast) : NEVER,
+                        memory_order_relaxed);
   self.clock = clock;
   self.time_alloc_at = heap_fast.free_event = NEVER;
-  self.alloc_carried = self.free_carried = 0;
   if (clock) {
-    /* Seeds by place: threads in step do not time the same calls. */
-    uint32_t seed = (uint32_t)(((uintptr_t)&self * UINT64_C(0x9e3779b97f4a7c15)) >> 32) | 1;
-    span_gap_start(&self.alloc_gap, HEAP_TIME_GAP, seed);
-    span_gap_start(&self.free_gap, HEAP_TIME_GAP, seed ^ 0x5bd1e995u);
+    span_gap_start(&self.alloc_gap, HEAP_TIME_GAP);
+    span_gap_start(&self.free_gap, HEAP_TIME_GAP);
     self.time_alloc_at =
-        atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed) + self.alloc_gap.weight;
+        atomic_load_explicit(&heap_fast.allocs, memory_order_relaxed) + self.alloc_gap.left;
     heap_fast.free_event =
-        atomic_load_explicit(&heap_fast.frees, memory_order_relaxed) + self.free_gap.weight;
+        atomic_load_explicit(&heap_fast.frees, memory_order_relaxed) + self.free_gap.left;
   }
   plan_alloc_event();
 }

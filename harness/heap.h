@@ -47,9 +47,9 @@ bool heap_release(void);
 struct heap_counts {
   uint64_t allocs, alloc_bytes;
   uint64_t frees, freed_bytes;    /* live bytes = alloc_bytes - freed_bytes, over all threads */
-  uint64_t timed_ns;              /* inside the allocator: a sample of calls, scaled up */
-  uint64_t timed_calls;           /* calls that the sample stands for */
-  uint64_t long_ns, long_calls;   /* the same of those beyond HEAP_LONG_NS, which are not above */
+  uint64_t calls_in_time;         /* allocs and frees of threads that time a sample of theirs */
+  uint64_t timed_ns, timed_calls; /* that sample, by the time-stamp counter */
+  uint64_t long_ns, long_calls;   /* those beyond HEAP_LONG_NS, which are not above */
   uint64_t empty_ns, empty_calls; /* spans around nothing, taken in between: not yet subtracted */
 };
 
@@ -72,7 +72,7 @@ static inline uint64_t heap_live(const struct heap_counts *c) {
 #define HEAP_TIME_GAP 2048
 /*
  * Beyond this a call went to the kernel or was interrupted; which of the two, their frequency
- * tells (budget.h). What the scheduler interrupted, four times SPAN_LIMIT_NS, is left out.
+ * tells (budget.c). What the scheduler interrupted, four times SPAN_LIMIT_NS, is left out.
  */
 #define HEAP_LONG_NS 5000
 void heap_time_calls(const struct span_clock *clock);

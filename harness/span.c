@@ -1,6 +1,7 @@
 /* Calibration of short spans; see span.h. */
 #include "harness/span.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define SPANS 201
@@ -92,4 +93,12 @@ void span_calibrate(struct span_clock *clock) {
   double span = (double)(full - clock->empty) * (double)clock->ns_per_tick / 4294967296.0;
   double error = span - known_work_ns();
   clock->error_ns = error < 0 ? -error : error;
+}
+
+void span_gap_start(struct span_gap *g, uint32_t mean) {
+  static _Atomic uint64_t starts;
+  uint64_t start = atomic_fetch_add_explicit(&starts, 1, memory_order_relaxed);
+  uint64_t x = ((uint64_t)(uintptr_t)g + start) * UINT64_C(0x9e3779b97f4a7c15);
+  *g = (struct span_gap){.random = (uint32_t)(x >> 32) | 1, .mean = mean};
+  span_gap_draw(g);
 }

@@ -91,11 +91,8 @@ static inline void span_gap_draw(struct span_gap *g) {
   g->weight = g->left = 1 + (uint64_t)(((uint64_t)g->random * (2 * g->mean - 1)) >> 32);
 }
 
-/* seed: not 0. */
-static inline void span_gap_start(struct span_gap *g, uint32_t mean, uint32_t seed) {
-  *g = (struct span_gap){.random = seed, .mean = mean};
-  span_gap_draw(g);
-}
+/* Each start has other gaps, so that threads in step do not time the same calls, nor samples. */
+void span_gap_start(struct span_gap *g, uint32_t mean);
 
 /* One decrement and one branch that is hardly ever taken. */
 static inline bool span_gap_due(struct span_gap *g) {

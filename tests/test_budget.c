@@ -38,8 +38,12 @@ static void set_up(struct fixture *f) {
                    .end = {.cpu_ns = 700, .voluntary = 2, .minor = 1},
                    .delay_end_ns = 150,
                    .has_delay = true}},
-      .heap_start = {.timed_ns = 1000, .timed_calls = 100},
-      .heap_end = {.timed_ns = 1440, .timed_calls = 120, .empty_ns = 6, .empty_calls = 3},
+      .heap_start = {.calls_in_time = 9000, .timed_ns = 1000, .timed_calls = 500},
+      .heap_end = {.calls_in_time = 9020,
+                   .timed_ns = 1000 + 88,
+                   .timed_calls = 504,
+                   .empty_ns = 6,
+                   .empty_calls = 3},
       .pool_start = {.lock_wait_ns = 7},
       .pool_end = {.lock_wait_ns = 407, .release_ns = 5, .cas_ns = 30, .scan_ns = 20},
       .prices = {.timed = true, .span_error_ns = 0.5, .clock_read_ns = 10, .fault_ns = 25},
@@ -109,7 +113,7 @@ static void too_much_claimed_shows(void **state) {
   struct fixture f;
   struct budget b;
   set_up(&f);
-  f.heap_end.timed_ns = 1000 + 1500 + 40; /* 20 calls, 2 ns of each the span itself */
+  f.heap_end.timed_ns = 1000 + 308; /* 4 of the 20 calls, 75 ns each, 2 of the span itself */
   assert_true(budget_make(&f.readings, &b));
   near(b.state[BUDGET_WORK], 0);
   near(b.state[BUDGET_SPIN], 0);
@@ -117,22 +121,29 @@ static void too_much_claimed_shows(void **state) {
   near(sum(&b), 2000);
 }
 
-/* One call in 1000 that is long is the allocator's; fewer were interrupted. */
+static double heap_of(struct fixture *f, uint64_t brief, uint64_t slow) {
+  struct budget b;
+  set_up(f);
+  f->heap_end = f->heap_start;
+  f->heap_end.calls_in_time += 4000;
+  f->heap_end.timed_calls += brief;
+  f->heap_end.timed_ns += brief * 100;
+  f->heap_end.long_calls += slow;
+  f->heap_end.long_ns += slow * 6000;
+  assert_true(budget_make(&f->readings, &b));
+  return b.state[BUDGET_HEAP];
+}
+
+/* One call in 1000 that is long is the allocator's; fewer were interrupted, or a single one. */
 static void rare_long_calls_were_interrupted(void **state) {
   (void)state;
   struct fixture f;
-  struct budget b;
-  set_up(&f);
-  f.heap_end.empty_calls = 0;
-  f.heap_end.timed_ns = 1400;
-  f.heap_end.timed_calls = 100 + 999;
-  f.heap_end.long_calls = 1;
-  f.heap_end.long_ns = 300;
-  assert_true(budget_make(&f.readings, &b));
-  near(b.state[BUDGET_HEAP], 400 + 300);
-  f.heap_end.timed_calls++;
-  assert_true(budget_make(&f.readings, &b));
-  near(b.state[BUDGET_HEAP], 400);
+  near(heap_of(&f, 1998, 2), 4000 * 105.9);
+  near(heap_of(&f, 1999, 2), 4000 * 100);
+  near(heap_of(&f, 10, 1), 4000 * 100);
+  near(heap_of(&f, 10, 2), 4000 * 13000 / 12.0);
+  near(heap_of(&f, 0, 1), 4000 * 6000);
+  near(heap_of(&f, 0, 0), 0);
 }
 
 static void a_lock_cannot_sleep_longer_than_its_threads(void **state) {

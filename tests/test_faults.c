@@ -4,7 +4,9 @@
  *
  * Others may be using the CPUs. A fault that needs a quiet one measures whether it had it and says
  * NOISY; a test is skipped, visibly, when five attempts were noisy or others had a share of the
- * machine meanwhile, and fails when none landed on a quiet one.
+ * machine meanwhile, and fails when none of a dozen landed on a quiet one. A dozen, since what
+ * neighbours of a virtual machine do is not seen from inside, and makes one attempt in three miss
+ * in a bad minute; a fault that lands elsewhere misses all of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +46,9 @@
 #define SANITIZED 0
 #endif
 
-#define ATTEMPTS 5
+#define ATTEMPTS 5 /* on a machine that others use */
+#define ATTEMPTS_IF_QUIET 12
+#define PAUSE_US 100000  /* after a miss, for what disturbed it to end */
 #define MOST_OTHERS 0.03 /* share of the machine that others may have for a miss to count */
 #define WITHIN 0.10
 #define DELAY_NS 2000
@@ -347,23 +351,24 @@ static double share_of_others(double used, double all, double own) {
  */
 static void must_land(enum outcome (*plant)(void)) {
   bool missed = false;
-  double used = 0, all = 0, own = own_ticks();
+  double used = 0, all = 0, own = own_ticks(), others = 0;
   if (SANITIZED)
     skip();
   bool known = machine_ticks(&used, &all);
-  for (int i = 0; i < ATTEMPTS; i++) {
+  for (int i = 0; i < ATTEMPTS || (i < ATTEMPTS_IF_QUIET && missed && others <= MOST_OTHERS); i++) {
     enum outcome outcome = plant();
     if (outcome == LANDED) {
       print_message("           %s\n", story);
       return;
     }
     missed = missed || outcome == MISSED;
+    print_message("           missed: %s\n", story);
+    usleep(PAUSE_US);
+    others = known ? share_of_others(used, all, own) : 0;
   }
-  double others = known ? share_of_others(used, all, own) : 0;
   if (missed && others <= MOST_OTHERS)
     fail_msg("%s", story);
-  print_message("           no quiet CPU in %d attempts (others had %.0f %%): %s\n", ATTEMPTS,
-                100 * others, story);
+  print_message("           no quiet CPU (others had %.0f %%): %s\n", 100 * others, story);
   skip();
 }
 

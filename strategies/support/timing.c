@@ -5,18 +5,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Seeds differ by thread, so that threads in step do not time the same calls. */
-static uint32_t seed_of(const struct pool_timing *timing, uint32_t salt) {
-  uint64_t x = ((uint64_t)(uintptr_t)timing ^ salt) * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(x >> 32) | 1;
-}
-
 void timing_open(struct pool_timing *timing, const struct span_clock *clock) {
   *timing = (struct pool_timing){.clock = clock, .delay_fd = -1};
   if (!clock)
     return;
-  span_gap_start(&timing->hold, TIMING_HOLD_GAP, seed_of(timing, 1));
-  span_gap_start(&timing->scan, TIMING_SCAN_GAP, seed_of(timing, 2));
+  span_gap_start(&timing->hold, TIMING_HOLD_GAP);
+  span_gap_start(&timing->scan, TIMING_SCAN_GAP);
   /* May fail (no descriptor left, no CONFIG_SCHED_INFO): delay then stays in the wait's rest. */
   timing->delay_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 }
