@@ -557,7 +557,9 @@ static void sentences_are_as_wide_as_the_terminal(void **state) {
   wrap_printf(terminal, "%047d %d %s\n", 1, 2, "x");
   fflush(terminal);
   char line[80] = "";
-  assert_true(read(master, line, sizeof line - 1) > 50);
+  /* What was written arrives in pieces on a busy machine. */
+  for (ssize_t had = 0, n; had < 56; had += n)
+    assert_true((n = read(master, line + had, sizeof line - 1 - (size_t)had)) > 0);
   snprintf(first, sizeof first, "%.20s", line + 46);
   assert_string_equal(first, "1 2\r\n  x\r\n");
   window.ws_col = 39;
