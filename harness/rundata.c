@@ -123,6 +123,8 @@ static struct rundata_cell *find_cell(struct rundata *d, struct text name, struc
   return c->name && c->allocator ? c : NULL;
 }
 
+/* A cell keeps the units that it has alone: a file may name thousands, each in a cell of its own.
+ */
 static struct rundata_values *cell_values(struct rundata_cell *c, size_t unit) {
   if (unit >= c->unit_count) {
     struct rundata_values *units = realloc(c->units, (unit + 1) * sizeof *units);
@@ -177,6 +179,21 @@ static bool add_sample(struct rundata *d, struct reader *r, size_t *last) {
       return false;
   }
   return true;
+/*
+ * A kill between two files of a round leaves samples in detail.txt that round.part still holds:
+ * one of a cell's round is the one already known.
+ */
+static bool add_unfinished(struct rundata *d, struct reader *r, size_t *last) {
+  struct rundata_cell *c = find_cell(d, r->name, allocator_label(r), last);
+  if (!c)
+    return false;
+  for (size_t u = 0; r->origin.round && u < c->unit_count; u++)
+    for (size_t i = 0; i < c->units[u].n; i++)
+      if (c->units[u].origins[i].round == r->origin.round)
+        return true;
+  return add_sample(d, r, last);
+}
+
 }
 
 /* --- Files. */
@@ -361,7 +378,7 @@ static bool arrange(struct rundata *d, struct error *e) {
 
 static bool is_series(const struct rundata *d, const struct rundata_cell *c) {
   for (size_t u = 0; u < c->unit_count; u++)
-    if (c->units[u].n > 0 && sample_is_mark(d->units.names[u]))
+    if (c->units[u].n > 0 && sample_is_mark(d->units.names[c->units[u].unit]))
       return true;
   return false;
 }
@@ -386,7 +403,7 @@ static void find_headline(struct rundata *d, bool marked) {
 static bool load_all(struct rundata *d, struct reader *r, struct error *e) {
   size_t finished = 0, unfinished = 0, headline = 0;
   if (!load_json(d, e) || !read_samples(d, r, "detail.txt", MUST_EXIST, add_sample, &finished, e) ||
-      !read_samples(d, r, "round.part", MAY_BE_MISSING, add_sample, &unfinished, e) ||
+      !read_samples(d, r, "round.part", MAY_BE_MISSING, add_unfinished, &unfinished, e) ||
       !read_samples(d, r, "samples.txt", MAY_BE_MISSING, mark_headline, &headline, e) ||
       !arrange(d, e))
     return false;
@@ -469,7 +486,7 @@ const struct rundata_cell *rundata_headline(const struct rundata *d, size_t row,
 const struct rundata_values *rundata_unit(const struct rundata *d, const struct rundata_cell *c,
                                           const char *unit) {
   for (size_t i = 0; c && i < c->unit_count; i++)
-    if (c->units[i].n > 0 && strcmp(d->units.names[i], unit) == 0)
+    if (c->units[i].n > 0 && strcmp(d->units.names[c->units[i].unit], unit) == 0)
       return &c->units[i];
   return NULL;
 }

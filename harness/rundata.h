@@ -17,6 +17,7 @@
 
 /* The values of one unit in one cell, in file order, as written (ns, bytes, counts). */
 struct rundata_values {
+  size_t unit; /* its name is rundata.units.names[unit] */
   double *values;
   double *sorted; /* ascending, filled when loading is done */
   struct sample_origin *origins;
@@ -28,11 +29,10 @@ struct rundata_cell {
   char *name;      /* the benchmark's full name: with the allocator the cell's identity */
   char *allocator; /* its label, "" when the file names none */
   unsigned row, column, threads;
-  bool headline; /* stands in samples.txt or memory.txt; else in sweep.txt */
-  bool series;   /* memory over time: its units are called PHASE:UNIT */
-  struct rundata_values
-      *units; /* by number in rundata.units; fewer when the last ones never came */
-  size_t unit_count;
+  bool headline;                /* stands in samples.txt or memory.txt; else in sweep.txt */
+  bool series;                  /* memory over time: its units are called PHASE:UNIT */
+  struct rundata_values *units; /* those that came, in the order of the files */
+  size_t unit_count, unit_room;
 };
 
 struct rundata_names {

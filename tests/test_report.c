@@ -287,6 +287,21 @@ static void an_unfinished_round_counts_and_its_cut_line_does_not(void **state) {
   report_free(&r);
 }
 
+/* A kill after detail.txt was renamed and before round.part was removed leaves samples in both. */
+static void a_sample_that_both_files_hold_counts_once(void **state) {
+  struct place *p = *state;
+  write_file(p, "detail.txt", "# run beef round 1 seq 1\nBenchmarkC/strategy=a-2\t1\t100 ns/op\n");
+  write_file(p, "round.part",
+             "# run beef round 1 seq 1\nBenchmarkC/strategy=a-2\t1\t100 ns/op\n"
+             "# run beef round 2 seq 1\nBenchmarkC/strategy=a-2\t1\t120 ns/op\n");
+  struct report r;
+  load(&r, p);
+  const struct rundata_values *v = rundata_unit(&r.data, &r.data.cells[0], "ns/op");
+  assert_int_equal(v->n, 2);
+  assert_true(fabs(v->values[1] - 120) < 1e-6);
+  report_free(&r);
+}
+
 /* --- Verdicts and words. */
 
 static void verdicts_follow_from_the_samples(void **state) {
@@ -795,6 +810,7 @@ int main(void) {
       PLACE(a_pace_of_trims_is_no_row_of_its_own),
       PLACE(what_is_no_run_is_refused_by_name),
       PLACE(an_unfinished_round_counts_and_its_cut_line_does_not),
+      PLACE(a_sample_that_both_files_hold_counts_once),
       WITH_RUN(verdicts_follow_from_the_samples),
       WITH_RUN(findings_say_how_many_and_how_much),
       PLACE(too_few_rounds_for_the_family_are_said),
