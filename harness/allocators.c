@@ -1,10 +1,10 @@
 /* Finding allocator libraries; see allocators.h. Loads none of them. */
 #include "harness/allocators.h"
+#include "harness/infile.h"
 #include "harness/suggest.h"
 
 #include <ctype.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static const char *const usual_folders[] = {"/usr/local/lib",
 
 static bool is_shared_library(const char *path) {
   unsigned char head[EI_NIDENT + 2];
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct error unused;
+  int fd = infile_open(path, &unused);
   if (fd < 0)
     return false;
   bool ok = read(fd, head, sizeof head) == (ssize_t)sizeof head &&

@@ -4,10 +4,10 @@
 #include "harness/rundata.h"
 #include "comparer/reader.h"
 #include "comparer/sort.h"
+#include "harness/infile.h"
 #include "harness/sample.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,15 +126,13 @@ static struct rundata_cell *find_cell(struct rundata *d, struct text name, struc
 /* A cell keeps the units that it has alone: a file may name thousands, each in a cell of its own.
  */
 static struct rundata_values *cell_values(struct rundata_cell *c, size_t unit) {
-  if (unit >= c->unit_count) {
-    struct rundata_values *units = realloc(c->units, (unit + 1) * sizeof *units);
-    if (!units)
-      return NULL;
-    memset(units + c->unit_count, 0, (unit + 1 - c->unit_count) * sizeof *units);
-    c->units = units;
-    c->unit_count = unit + 1;
-  }
-  return &c->units[unit];
+  for (size_t i = 0; i < c->unit_count; i++)
+    if (c->units[i].unit == unit)
+      return &c->units[i];
+  if (!grow(&c->units, c->unit_count, &c->unit_room, sizeof *c->units))
+    return NULL;
+  c->units[c->unit_count] = (struct rundata_values){.unit = unit};
+  return &c->units[c->unit_count++];
 }
 
 static bool add_value(struct rundata_values *v, double value, struct sample_origin origin) {
@@ -179,6 +177,8 @@ static bool add_sample(struct rundata *d, struct reader *r, size_t *last) {
       return false;
   }
   return true;
+}
+
 /*
  * A kill between two files of a round leaves samples in detail.txt that round.part still holds:
  * one of a cell's round is the one already known.
@@ -194,8 +194,6 @@ static bool add_unfinished(struct rundata *d, struct reader *r, size_t *last) {
   return add_sample(d, r, last);
 }
 
-}
-
 /* --- Files. */
 
 enum presence { MUST_EXIST, MAY_BE_MISSING };
@@ -206,14 +204,14 @@ static bool open_file(const char *folder, const char *name, enum presence presen
   char path[4096];
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
     return error_set(e, EXIT_INPUT, "%s: the path is too long", folder);
-  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  *fd = infile_open(path, e);
   if (*fd >= 0 || (presence == MAY_BE_MISSING && errno == ENOENT))
     return true;
   if (errno == ENOENT && access(folder, F_OK) == 0)
     return error_set(e, EXIT_INPUT,
                      "%s: has no %s, so it is not the folder of a run with a whole round", folder,
                      name);
-  return error_errno(e, EXIT_INPUT, "%s", errno == ENOENT ? folder : path);
+  return errno == ENOENT ? error_errno(e, EXIT_INPUT, "%s", folder) : false;
 }
 
 /*

@@ -1,6 +1,8 @@
 /* The files of a run; see runfiles.h. Their contents come from results.h and record.h. */
 #include "harness/runfiles.h"
 
+#include "harness/infile.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -129,6 +131,7 @@ static bool replace_file(const struct runfiles *r, const char *name, const struc
   char path[PATH_ROOM], beside[PATH_ROOM + 8];
   path_of(r, name, path);
   snprintf(beside, sizeof beside, "%s.new", path);
+  unlink(beside); /* a leftover of a kill, or a FIFO that would be waited for */
   FILE *f = fopen(beside, "we");
   if (!f)
     return error_errno(e, EXIT_INPUT, "cannot write %s", beside);
@@ -178,10 +181,14 @@ json_t *runfiles_read_json(const struct runfiles *r, struct error *e) {
   char path[PATH_ROOM];
   json_error_t why;
   path_of(r, "run.json", path);
-  json_t *record = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-  if (!record && access(path, R_OK) != 0)
+  int fd = infile_open(path, e);
+  if (fd < 0 && errno == ENOENT)
     error_errno(e, EXIT_INPUT, "%s is no run's folder: its run.json", r->folder);
-  else if (!record)
+  if (fd < 0)
+    return NULL;
+  json_t *record = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
+  close(fd);
+  if (!record)
     error_set(e, EXIT_INPUT, "%s:%d: %s", path, why.line, why.text);
   return record;
 }
@@ -263,9 +270,14 @@ static bool read_if_there(const struct runfiles *r, const char *name, const stru
                           struct results *results, struct error *e) {
   char path[PATH_ROOM];
   path_of(r, name, path);
-  FILE *in = fopen(path, "re");
-  if (!in)
-    return errno == ENOENT || error_errno(e, EXIT_INPUT, "%s", path);
+  int fd = infile_open(path, e);
+  if (fd < 0)
+    return errno == ENOENT;
+  FILE *in = fdopen(fd, "r");
+  if (!in) {
+    close(fd);
+    return error_errno(e, EXIT_INPUT, "%s", path);
+  }
   bool ok = results_read(path, in, f, results, e);
   fclose(in);
   return ok;

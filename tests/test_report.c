@@ -302,6 +302,15 @@ static void a_sample_that_both_files_hold_counts_once(void **state) {
   report_free(&r);
 }
 
+static void a_fifo_is_not_waited_for(void **state) {
+  struct place *p = *state;
+  char path[200];
+  snprintf(path, sizeof path, "%s/run.json", p->folder);
+  assert_int_equal(mkfifo(path, 0666), 0);
+  write_file(p, "detail.txt", "BenchmarkC/strategy=a-2\t1\t100 ns/op\n");
+  refused(p, p->folder, EXIT_INPUT, "run.json: not a file but a FIFO");
+}
+
 /* --- Verdicts and words. */
 
 static void verdicts_follow_from_the_samples(void **state) {
@@ -811,6 +820,7 @@ int main(void) {
       PLACE(what_is_no_run_is_refused_by_name),
       PLACE(an_unfinished_round_counts_and_its_cut_line_does_not),
       PLACE(a_sample_that_both_files_hold_counts_once),
+      PLACE(a_fifo_is_not_waited_for),
       WITH_RUN(verdicts_follow_from_the_samples),
       WITH_RUN(findings_say_how_many_and_how_much),
       PLACE(too_few_rounds_for_the_family_are_said),

@@ -300,6 +300,23 @@ static void the_binding_is_printed_and_recorded(void **state) {
   json_decref(r);
 }
 
+/* A FIFO would be waited for. */
+static void what_is_no_file_is_not_read(void **state) {
+  (void)state;
+  static const char *const names[] = {"r/run.json", "r/detail.txt", "r/round.part"};
+  scratch_script("w.sh", WORKER "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 1"), EXIT_DONE);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    rename(scratch_path(names[i]), scratch_path("aside"));
+    assert_int_equal(mkfifo(scratch_path(names[i]), 0666), 0);
+    assert_int_equal(poolbench("--resume r"), EXIT_INPUT);
+    assert_true(says("err.txt", names[i]));
+    assert_true(says("err.txt", "not a file but a FIFO"));
+    assert_int_equal(unlink(scratch_path(names[i])), 0);
+    rename(scratch_path("aside"), scratch_path(names[i]));
+  }
+}
+
 /* Forecasts are said before the answer is known: what is measured later leaves them alone. */
 static void a_resumed_run_keeps_its_forecasts(void **state) {
   (void)state;
@@ -583,6 +600,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(a_run_that_gave_up_rounds_is_complete),
       IN_SCRATCH(a_run_in_the_background_is_stopped_by_sigterm_alone),
       IN_SCRATCH(the_binding_is_printed_and_recorded),
+      IN_SCRATCH(what_is_no_file_is_not_read),
       IN_SCRATCH(a_resumed_run_keeps_its_forecasts),
       IN_SCRATCH(order_follows_from_the_seed),
       IN_SCRATCH(a_changed_build_is_not_mixed_in),

@@ -5,11 +5,13 @@
 #include "workloads/compare/load.h"
 
 #include "harness/heap.h"
+#include "harness/infile.h"
 #include "workloads/compare/walkers.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- JSON to tree ---- */
 
@@ -316,10 +318,15 @@ static bool read_all(const char *path, FILE *file, struct text *t, struct error 
 bool object_load_file(const char *path, const struct catalog *catalog, struct object *out,
                       struct error *error) {
   struct text text;
-  FILE *file = fopen(path, "rb");
+  int fd = infile_open(path, error);
   *out = (struct object){.kind = NULL};
-  if (!file)
-    return error_errno(error, EXIT_INPUT, "%s: cannot be opened", path);
+  if (fd < 0)
+    return false;
+  FILE *file = fdopen(fd, "rb");
+  if (!file) {
+    close(fd);
+    return error_errno(error, EXIT_INPUT, "%s: cannot be read", path);
+  }
   bool ok = read_all(path, file, &text, error) &&
             object_load_text(path, text.bytes, text.size, catalog, out, error);
   text_free(&text);
