@@ -215,13 +215,28 @@ static bool append_bytes(struct runfiles *r, const char *bytes, size_t n, struct
   return true;
 }
 
+/* The bytes of a file's whole lines; -1 with errno. */
+static off_t whole_lines(int fd) {
+  char last;
+  off_t size = lseek(fd, 0, SEEK_END);
+  for (; size > 0; size--) {
+    if (pread(fd, &last, 1, size - 1) != 1)
+      return -1;
+    if (last == '\n')
+      break;
+  }
+  return size;
+}
+
+/* Goes on behind what an earlier session left there: another kill must not cost it. */
 static bool open_part(struct runfiles *r, struct error *e) {
   char path[PATH_ROOM];
   path_of(r, "round.part", path);
-  r->part = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  r->part_size = 0;
+  r->part = open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
   r->part_allocator = NULL;
-  return r->part >= 0 || error_errno(e, EXIT_INPUT, "cannot write %s", path);
+  r->part_size = r->part >= 0 ? whole_lines(r->part) : -1;
+  return (r->part_size >= 0 && ftruncate(r->part, (off_t)r->part_size) == 0) ||
+         error_errno(e, EXIT_INPUT, "cannot write %s", path);
 }
 
 static void close_part(struct runfiles *r) {

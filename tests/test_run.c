@@ -300,6 +300,28 @@ static void the_binding_is_printed_and_recorded(void **state) {
   json_decref(r);
 }
 
+/* Killed once in a round, and again after it was resumed: samples of both sessions stay. */
+static void a_second_kill_costs_nothing_of_the_first(void **state) {
+  (void)state;
+  scratch_script("w.sh",
+                 WORKER "echo . >>\"$here/calls\"; calls=$(wc -l <\"$here/calls\")\n"
+                        "[ $calls = 3 ] || [ $calls = 5 ] && { kill -KILL $PPID; sleep 60; }\n"
+                        "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 1"), -SIGKILL);
+  assert_int_equal(count("r/round.part", "Benchmark"), 2);
+  FILE *part = fopen(scratch_path("r/round.part"), "a");
+  assert_non_null(part);
+  assert_true(fputs("# run cut", part) >= 0);
+  assert_int_equal(fclose(part), 0);
+  assert_int_equal(poolbench("--resume r"), -SIGKILL);
+  assert_int_equal(count("r/round.part", "Benchmark"), 3);
+  assert_int_equal(count("r/round.part", "cut"), 0);
+  assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+  assert_true(says("out.txt", "resumed: 3 of them are there"));
+  assert_int_equal(count("r/samples.txt", "Benchmark"), 4);
+  assert_int_equal(count("calls", "."), 6); /* 4 samples and the two that were cut off */
+}
+
 /* A FIFO would be waited for. */
 static void what_is_no_file_is_not_read(void **state) {
   (void)state;
@@ -600,6 +622,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(a_run_that_gave_up_rounds_is_complete),
       IN_SCRATCH(a_run_in_the_background_is_stopped_by_sigterm_alone),
       IN_SCRATCH(the_binding_is_printed_and_recorded),
+      IN_SCRATCH(a_second_kill_costs_nothing_of_the_first),
       IN_SCRATCH(what_is_no_file_is_not_read),
       IN_SCRATCH(a_resumed_run_keeps_its_forecasts),
       IN_SCRATCH(order_follows_from_the_seed),
