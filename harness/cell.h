@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #define CELL_MAX_THREADS 4096
+#define CELL_MAX_WINDOW_NS UINT64_C(3600000000000) /* an hour */
 
 struct cell {
   const char *case_name;

@@ -131,7 +131,7 @@ static bool set_budget(struct options *o, const char *value, struct error *e) {
 
 static bool set_rounds(struct options *o, const char *value, struct error *e) {
   uint64_t n;
-  if (!number_option("rounds", value, 1, 1000, &n, e))
+  if (!number_option("rounds", value, 1, OPTIONS_MAX_ROUNDS, &n, e))
     return false;
   o->rounds = (unsigned)n;
   return true;
@@ -139,7 +139,7 @@ static bool set_rounds(struct options *o, const char *value, struct error *e) {
 
 static bool set_sweep_rounds(struct options *o, const char *value, struct error *e) {
   uint64_t n;
-  if (!number_option("sweep-rounds", value, 0, 1000, &n, e))
+  if (!number_option("sweep-rounds", value, 0, OPTIONS_MAX_ROUNDS, &n, e))
     return false;
   o->sweep_rounds = (int)n;
   return true;

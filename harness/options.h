@@ -19,6 +19,7 @@
 #define OPTIONS_MAX_COUNTS 64
 #define OPTIONS_MAX_OBJECTS 32
 #define OPTIONS_MAX_ARMS 8
+#define OPTIONS_MAX_ROUNDS 1000
 
 /* Strings point into argv. NULL, 0 or false means "not given" unless said otherwise. */
 struct options {

@@ -2,6 +2,7 @@
  * run.json: a run written down, and read back to go on with it. See run.h and
  * docs/file-format.md. Prints nothing, decides nothing.
  */
+#include "harness/cell.h"
 #include "harness/digits.h"
 #include "harness/presets.h"
 #include "harness/run.h"
@@ -388,6 +389,23 @@ static uint64_t member_number(const json_t *o, const char *key) {
   return (uint64_t)json_integer_value(json_object_get(o, key));
 }
 
+/* A number that decides what is measured: one that no run has must not start one without an end. */
+static bool member_within(const json_t *o, const char *key, uint64_t most, uint64_t *out,
+                          struct error *e) {
+  const json_t *value = json_object_get(o, key);
+  *out = (uint64_t)json_integer_value(value);
+  return (json_is_integer(value) && *out <= most) ||
+         error_set(e, EXIT_INPUT,
+                   "run.json is damaged: its %s is no whole number from 0 to %" PRIu64, key, most);
+}
+
+static bool member_rounds(const json_t *o, const char *key, unsigned *out, struct error *e) {
+  uint64_t n;
+  bool ok = member_within(o, key, OPTIONS_MAX_ROUNDS, &n, e);
+  *out = (unsigned)n;
+  return ok;
+}
+
 static const char *failure_name(const char *text) {
   for (int o = LAUNCH_SAMPLE; o <= LAUNCH_NOT_STARTED; o++)
     if (strcmp(text, launch_outcome_name((enum launch_outcome)o)) == 0)
@@ -421,20 +439,22 @@ static bool resume_failures(const json_t *list, struct run *run, struct error *e
 }
 
 /* The plan must be the recorded one, cell by cell, else rounds would not belong together. */
-static bool same_plan(const json_t *cells, struct plan *p, struct run_cell *state) {
-  if (json_array_size(cells) != p->cell_count)
-    return false;
-  for (size_t i = 0; i < p->cell_count; i++) {
+static bool same_plan(const json_t *cells, struct plan *p, struct run_cell *state,
+                      struct error *e) {
+  bool same = json_array_size(cells) == p->cell_count;
+  for (size_t i = 0; same && i < p->cell_count; i++) {
     const json_t *c = json_array_get(cells, i);
-    if (strcmp(member(c, "name"), p->cells[i].name) != 0 ||
-        strcmp(member(c, "allocator"), p->cells[i].allocator->label) != 0)
+    same = strcmp(member(c, "name"), p->cells[i].name) == 0 &&
+           strcmp(member(c, "allocator"), p->cells[i].allocator->label) == 0;
+    if (same && (!member_rounds(c, "rounds", &p->cells[i].rounds, e) ||
+                 !member_within(c, "window_ns", CELL_MAX_WINDOW_NS, &p->cells[i].window, e)))
       return false;
-    p->cells[i].rounds = (unsigned)member_number(c, "rounds");
-    p->cells[i].window = member_number(c, "window_ns");
     state[i].given_up = json_is_true(json_object_get(c, "given_up"));
     state[i].arenas = (unsigned)member_number(c, "arenas");
   }
-  return true;
+  return same || error_set(e, EXIT_INPUT,
+                           "cannot go on with this run: its plan is not the one that its "
+                           "command makes here; start a new one");
 }
 
 static bool resume_texts(const json_t *o, bool (*add)(struct sample *, const char *, const char *),
@@ -474,17 +494,16 @@ bool record_resume(const json_t *record, struct run *run, struct error *e) {
                      "cannot go on with this run: %s changed since it began, so samples would "
                      "not belong together; start a new one",
                      key);
-  if (!same_plan(json_object_get(plan, "cells"), &run->plan, run->cells))
-    return error_set(e, EXIT_INPUT,
-                     "cannot go on with this run: its plan is not the one that its "
-                     "command makes here; start a new one");
+  if (!same_plan(json_object_get(plan, "cells"), &run->plan, run->cells, e) ||
+      !member_rounds(plan, "rounds", &run->plan.rounds, e) ||
+      !member_rounds(plan, "sweep_rounds", &run->plan.sweep_rounds, e) ||
+      !member_rounds(record, "rounds_done", &run->rounds_done, e))
+    return false;
   run->status = strcmp(member(record, "status"), status_names[RUN_COMPLETE]) == 0 ? RUN_COMPLETE
                                                                                   : RUN_RUNNING;
   snprintf(run->id, sizeof run->id, "%.23s", member(record, "id"));
   if (!resume_seed(json_object_get(plan, "seed"), &run->plan.seed, e))
     return false;
-  run->plan.rounds = (unsigned)member_number(plan, "rounds");
-  run->plan.sweep_rounds = (unsigned)member_number(plan, "sweep_rounds");
   resume_notes(json_object_get(plan, "notes"), &run->plan);
   run->started = (time_t)member_number(record, "started");
   run->times =

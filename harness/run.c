@@ -167,15 +167,6 @@ static bool begin_new(struct run *run, struct error *e) {
   return true;
 }
 
-/* Goes on with a recorded run: what it measured, and how far it came. */
-static bool begin_again(struct run *run, const json_t *record, struct error *e) {
-  struct results_frame frame = {&run->plan, &run->host, run->id};
-  if (!record_resume(record, run, e) || !runfiles_load(&run->files, &frame, &run->results, e))
-    return false;
-  run->rounds_done = (unsigned)json_integer_value(json_object_get(record, "rounds_done"));
-  return true;
-}
-
 /* --- rounds ------------------------------------------------------------------------------ */
 
 static bool write_record(struct run *run, struct error *e) {
@@ -230,9 +221,23 @@ static bool run_round(struct run *run, struct launcher *l, unsigned round, struc
   return ok;
 }
 
+/* Measures what a resumed run lacks of the rounds that it had done. */
+static bool fill_gaps(struct run *run, struct launcher *l, struct progress *p, uint64_t whole,
+                      uint64_t *done, struct error *e) {
+  struct results_frame frame = {&run->plan, &run->host, run->id};
+  size_t before = run->results.count;
+  for (unsigned round = 1; round <= run->rounds_done; round++)
+    if (!run_round(run, l, round, p, whole, done, e))
+      return false;
+  return run->results.count == before ||
+         runfiles_publish(&run->files, &frame, &run->results, run->rounds_done, e);
+}
+
 static bool all_rounds(struct run *run, struct launcher *l, struct progress *p, struct error *e) {
   struct results_frame frame = {&run->plan, &run->host, run->id};
   uint64_t whole = plan_expected(&run->plan, 0), done = time_done(run);
+  if (!fill_gaps(run, l, p, whole, &done, e))
+    return false;
   for (unsigned round = run->rounds_done + 1; round <= plan_last_round(&run->plan); round++) {
     if (!run_round(run, l, round, p, whole, &done, e) ||
         !runfiles_publish(&run->files, &frame, &run->results, round, e))
@@ -313,6 +318,26 @@ static void free_run(struct run *run) {
   plan_free(&run->plan);
   allocators_free(&run->allocators);
   placement_free(&run->placement);
+}
+
+/* A file that lost its end holds less than run.json counts as done. */
+static bool has_gaps(const struct run *run) {
+  for (unsigned round = 1; round <= run->rounds_done; round++)
+    for (unsigned i = 0; i < run->plan.cell_count; i++)
+      if (run->plan.cells[i].rounds >= round && !run->cells[i].given_up &&
+          !was_tried(run, i, round))
+        return true;
+  return false;
+}
+
+/* Goes on with a recorded run: what it measured, and how far it came. */
+static bool begin_again(struct run *run, const json_t *record, struct error *e) {
+  struct results_frame frame = {&run->plan, &run->host, run->id};
+  if (!record_resume(record, run, e) || !runfiles_load(&run->files, &frame, &run->results, e))
+    return false;
+  if (has_gaps(run))
+    run->status = RUN_RUNNING;
+  return true;
 }
 
 /* From the plan to the end of the run, for a new one (record NULL) or a resumed one. */

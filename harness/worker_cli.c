@@ -60,7 +60,7 @@ static bool set_discipline(struct command *c, const char *text, struct error *e)
 }
 
 static bool set_window(struct command *c, const char *text, struct error *e) {
-  return parse_number("--window", text, 1, 3600 * NS_PER_S, &c->cell.window_ns, e);
+  return parse_number("--window", text, 1, CELL_MAX_WINDOW_NS, &c->cell.window_ns, e);
 }
 
 static bool set_limit(struct command *c, const char *text, struct error *e) {

@@ -322,6 +322,59 @@ static void a_second_kill_costs_nothing_of_the_first(void **state) {
   assert_int_equal(count("calls", "."), 6); /* 4 samples and the two that were cut off */
 }
 
+/* Also where run.json says that all is done. */
+static void what_a_cut_file_lost_is_measured_again(void **state) {
+  (void)state;
+  scratch_script("w.sh", WORKER "echo . >>\"$here/calls\"; say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 3"), EXIT_DONE);
+  struct stat info;
+  assert_int_equal(stat(scratch_path("r/detail.txt"), &info), 0);
+  assert_int_equal(truncate(scratch_path("r/detail.txt"), info.st_size / 2), 0);
+  size_t left = count("r/detail.txt", "allocs/op\n");
+  assert_true(left > 0 && left < 12);
+  assert_int_equal(poolbench("--resume r"), EXIT_DONE);
+  assert_int_equal(count("r/detail.txt", "Benchmark"), 12);
+  assert_int_equal(count("r/samples.txt", " round 2 "), 4);
+  assert_int_equal(count("calls", "."), 12 + 12 - left);
+  assert_null(scratch_read("r/round.part"));
+}
+
+/* Numbers that would make a run without an end, or drop rounds, are no plan. */
+static void a_damaged_plan_is_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *key, *value;
+  } wrong[] = {{"\"rounds\": 2", "\"rounds\": 4294967297"},
+               {"\"rounds\": 2", "\"rounds\": \"2\""},
+               {"\"sweep_rounds\": 0", "\"sweep_rounds\": -1"},
+               {"\"rounds_done\": 2", "\"rounds_done\": 2.5"},
+               {"\"window_ns\": 2", "\"window_ns\": 99999"}};
+  scratch_script("w.sh", WORKER "say 10");
+  assert_int_equal(poolbench(TWO_BY_TWO "--rounds 2 --window 200ms"), EXIT_DONE);
+  char *whole = scratch_read("r/run.json"), *detail = scratch_read("r/detail.txt");
+  assert_non_null(whole);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char *text = NULL, *at = whole, key[40];
+    /* The cells come last of all that has such a key. */
+    for (char *next = whole; (next = strstr(next, wrong[i].key)) != NULL; next++)
+      at = next;
+    assert_ptr_not_equal(at, whole);
+    assert_true(asprintf(&text, "%.*s%s%s", (int)(at - whole), whole, wrong[i].value,
+                         at + strlen(wrong[i].key)) > 0);
+    scratch_write("r/run.json", text);
+    free(text);
+    assert_int_equal(poolbench("--resume r"), EXIT_INPUT);
+    snprintf(key, sizeof key, "its %.*s is no", (int)strcspn(wrong[i].key + 1, "\""),
+             wrong[i].key + 1);
+    assert_true(says("err.txt", key));
+  }
+  char *after = scratch_read("r/detail.txt");
+  assert_string_equal(after, detail);
+  free(after);
+  free(detail);
+  free(whole);
+}
+
 /* A FIFO would be waited for. */
 static void what_is_no_file_is_not_read(void **state) {
   (void)state;
@@ -623,6 +676,8 @@ int main(int argc, char **argv) {
       IN_SCRATCH(a_run_in_the_background_is_stopped_by_sigterm_alone),
       IN_SCRATCH(the_binding_is_printed_and_recorded),
       IN_SCRATCH(a_second_kill_costs_nothing_of_the_first),
+      IN_SCRATCH(what_a_cut_file_lost_is_measured_again),
+      IN_SCRATCH(a_damaged_plan_is_refused),
       IN_SCRATCH(what_is_no_file_is_not_read),
       IN_SCRATCH(a_resumed_run_keeps_its_forecasts),
       IN_SCRATCH(order_follows_from_the_seed),
