@@ -23,3 +23,15 @@ int infile_open(const char *path, struct error *e) {
   errno = error;
   return -1;
 }
+
+FILE *infile_stream(const char *path, struct error *e) {
+  int fd = infile_open(path, e);
+  FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+  if (fd < 0 || f)
+    return f;
+  int error = errno;
+  error_errno(e, EXIT_INPUT, "%s", path);
+  close(fd);
+  errno = error;
+  return NULL;
+}

@@ -261,8 +261,13 @@ static bool load_json(struct rundata *d, struct error *e) {
   if (fd < 0)
     return true;
   json_error_t why;
-  d->json = json_loadfd(fd, 0, &why);
-  close(fd);
+  FILE *f = fdopen(fd, "r"); /* json_loadfd asks the kernel for each byte */
+  if (!f) {
+    close(fd);
+    return no_memory(e);
+  }
+  d->json = json_loadf(f, 0, &why);
+  fclose(f);
   return d->json || error_set(e, EXIT_INPUT, "%s/run.json:%d: %s", d->folder, why.line, why.text);
 }
 

@@ -181,13 +181,13 @@ json_t *runfiles_read_json(const struct runfiles *r, struct error *e) {
   char path[PATH_ROOM];
   json_error_t why;
   path_of(r, "run.json", path);
-  int fd = infile_open(path, e);
-  if (fd < 0 && errno == ENOENT)
+  FILE *in = infile_stream(path, e);
+  if (!in && errno == ENOENT)
     error_errno(e, EXIT_INPUT, "%s is no run's folder: its run.json", r->folder);
-  if (fd < 0)
+  if (!in)
     return NULL;
-  json_t *record = json_loadfd(fd, JSON_REJECT_DUPLICATES, &why);
-  close(fd);
+  json_t *record = json_loadf(in, JSON_REJECT_DUPLICATES, &why);
+  fclose(in);
   if (!record)
     error_set(e, EXIT_INPUT, "%s:%d: %s", path, why.line, why.text);
   return record;
@@ -285,14 +285,9 @@ static bool read_if_there(const struct runfiles *r, const char *name, const stru
                           struct results *results, struct error *e) {
   char path[PATH_ROOM];
   path_of(r, name, path);
-  int fd = infile_open(path, e);
-  if (fd < 0)
+  FILE *in = infile_stream(path, e);
+  if (!in)
     return errno == ENOENT;
-  FILE *in = fdopen(fd, "r");
-  if (!in) {
-    close(fd);
-    return error_errno(e, EXIT_INPUT, "%s", path);
-  }
   bool ok = results_read(path, in, f, results, e);
   fclose(in);
   return ok;

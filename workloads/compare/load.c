@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- JSON to tree ---- */
 
@@ -318,15 +317,10 @@ static bool read_all(const char *path, FILE *file, struct text *t, struct error 
 bool object_load_file(const char *path, const struct catalog *catalog, struct object *out,
                       struct error *error) {
   struct text text;
-  int fd = infile_open(path, error);
+  FILE *file = infile_stream(path, error);
   *out = (struct object){.kind = NULL};
-  if (fd < 0)
+  if (!file)
     return false;
-  FILE *file = fdopen(fd, "rb");
-  if (!file) {
-    close(fd);
-    return error_errno(error, EXIT_INPUT, "%s: cannot be read", path);
-  }
   bool ok = read_all(path, file, &text, error) &&
             object_load_text(path, text.bytes, text.size, catalog, out, error);
   text_free(&text);
