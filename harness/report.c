@@ -248,16 +248,23 @@ static bool compare_preset(const struct report *r, size_t width, char **text, st
 
 /* --- Files and terminal. */
 
+/* Beside and renamed: nobody meets half a file, and a FIFO of that name is not waited for. */
 static bool write_file(const struct report *r, const char *name, const char *text,
                        struct error *e) {
-  char path[PATH_MAX];
+  char path[PATH_MAX], beside[PATH_MAX + 8];
   snprintf(path, sizeof path, "%s/%s", r->data.folder, name);
-  FILE *f = fopen(path, "we");
+  snprintf(beside, sizeof beside, "%s.new", path);
+  unlink(beside);
+  FILE *f = fopen(beside, "we");
   if (!f)
-    return error_errno(e, EXIT_INPUT, "%s", path);
+    return error_errno(e, EXIT_INPUT, "%s", beside);
   bool ok = fputs(text, f) >= 0;
-  ok = fclose(f) == 0 && ok;
-  return ok || error_errno(e, EXIT_INPUT, "writing %s", path);
+  ok = fclose(f) == 0 && ok && rename(beside, path) == 0;
+  if (ok)
+    return true;
+  error_errno(e, EXIT_INPUT, "writing %s", path);
+  unlink(beside);
+  return false;
 }
 
 static bool write_review(const struct report *r, const char *table, const char *preset,

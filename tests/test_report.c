@@ -624,6 +624,19 @@ static void only_files_that_are_there_are_listed(void **state) {
   assert_holds(printed(p), "for poolcmp or benchstat; sweep.txt: the other counts\n");
 }
 
+/* What stands there is replaced as a whole, not written into. */
+static void a_fifo_in_a_tables_place_is_not_waited_for(void **state) {
+  struct place *p = *state;
+  char path[200];
+  struct stat info;
+  snprintf(path, sizeof path, "%s/comparison.txt", p->folder);
+  assert_int_equal(mkfifo(path, 0666), 0);
+  printed(p);
+  assert_int_equal(stat(path, &info), 0);
+  assert_true(S_ISREG(info.st_mode) && info.st_size > 0);
+  assert_false(exists(p, "comparison.txt.new"));
+}
+
 static void the_review_is_complete_and_fits_a_comment(void **state) {
   struct place *p = *state;
   assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
@@ -834,6 +847,7 @@ int main(void) {
       cmocka_unit_test(sentences_are_broken_at_blanks),
       cmocka_unit_test(sentences_are_as_wide_as_the_terminal),
       WITH_RUN(only_files_that_are_there_are_listed),
+      WITH_RUN(a_fifo_in_a_tables_place_is_not_waited_for),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
       WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
       WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),
