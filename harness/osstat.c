@@ -58,6 +58,14 @@ bool os_run_delay_ns(pid_t tid, uint64_t *out) {
   return read_file(path, text, sizeof text) && sscanf(text, "%*s %" SCNu64, out) == 1;
 }
 
+/* The state stands behind the name, which may hold anything, brackets too. */
+bool os_sleeps(pid_t tid) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)tid);
+  const char *name_end = read_file(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+  return !name_end || strncmp(name_end, ") R", 3) != 0;
+}
+
 bool os_steal_ns(const char *root, uint64_t *out) {
   char path[512], text[512]; /* only the first line is wanted */
   uint64_t ticks;

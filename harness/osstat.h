@@ -29,6 +29,12 @@ void os_usage_thread(struct os_usage *out);
 bool os_run_delay_ns(pid_t tid, uint64_t *out);
 
 /*
+ * Whether the thread of this process sleeps, so that nothing is being added to its run delay. True
+ * where that cannot be read. About 20 us.
+ */
+bool os_sleeps(pid_t tid);
+
+/*
  * How often the CPU quota stopped this process's cgroup or one above it (cgroup 2 or 1).
  * `root` is "" on the real machine; tests give a folder with proc/ and sys/ in it. False when no
  * cgroup with a CPU controller is visible.

@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How often the measured part is done at most until it is long enough. */
 #define MOST_ATTEMPTS 3
@@ -29,6 +30,11 @@
 #define LINES_PASS_NS (10 * NS_PER_MS)
 #define LINES_LIMIT_NS NS_PER_S
 #define LINES_RECORD_NS 300.0
+
+/* How long all threads together are waited for until they sleep, and how often that is looked at.
+ */
+#define ASLEEP_LIMIT_NS NS_PER_S
+#define ASLEEP_LOOK_US 100
 
 void worker_out_of_memory(struct worker *w) {
   sample_set_error(w->sample, "out of memory");
@@ -85,9 +91,23 @@ static void settle(struct worker *w) {
     w->target.workload->settle(w->state);
 }
 
+/*
+ * A thread that has arrived may have lost its CPU to what it woke before it went to sleep. On a
+ * busy machine it then stands in the run queue for tens of milliseconds, which the kernel books
+ * when it runs again: in the measured part, that it was no part of. Not for ever: nothing but the
+ * budget is at stake.
+ */
+static void wait_asleep(const struct worker *w) {
+  uint64_t until = clock_wall_ns() + ASLEEP_LIMIT_NS;
+  for (unsigned i = 0; i < w->cell.threads; i++)
+    while (!os_sleeps(team_member(w->team, i)->tid) && clock_wall_ns() < until)
+      usleep(ASLEEP_LOOK_US);
+}
+
 /* Snapshots while all threads are parked; run-queue delay of a thread that sleeps is exact. */
 static void before(struct worker *w) {
   settle(w);
+  wait_asleep(w);
   for (unsigned i = 0; i < w->cell.threads; i++) {
     struct thread_reading *r = &w->seats[i].reading;
     memset(&w->seats[i].latency, 0, sizeof w->seats[i].latency); /* what warm-up timed */

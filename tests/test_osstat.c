@@ -14,10 +14,13 @@
 #include "harness/speed.h"
 
 #include <gnu/libc-version.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -156,6 +159,51 @@ static void usage_grows_with_use(void **state) {
   assert_true(os_allowed_cpus() >= 1);
 }
 
+struct stat_thread {
+  _Atomic pid_t tid;
+  _Atomic bool quit;
+  pthread_mutex_t held;
+};
+
+static void *spins(void *arg) {
+  struct stat_thread *t = arg;
+  prctl(PR_SET_NAME, "a) S (b"); /* as if it slept */
+  atomic_store(&t->tid, (pid_t)syscall(SYS_gettid));
+  while (!atomic_load(&t->quit))
+    ;
+  return NULL;
+}
+
+static void *waits(void *arg) {
+  struct stat_thread *t = arg;
+  prctl(PR_SET_NAME, "a) R (b");
+  atomic_store(&t->tid, (pid_t)syscall(SYS_gettid));
+  pthread_mutex_lock(&t->held);
+  pthread_mutex_unlock(&t->held);
+  return NULL;
+}
+
+static void tells_sleep_from_waiting_for_a_cpu(void **state) {
+  (void)state;
+  struct stat_thread t = {.held = PTHREAD_MUTEX_INITIALIZER};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, spins, &t), 0);
+  while (atomic_load(&t.tid) == 0)
+    usleep(100);
+  for (int i = 0; i < 20; i++)
+    assert_false(os_sleeps(atomic_load(&t.tid)));
+  atomic_store(&t.quit, true);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  atomic_store(&t.tid, 0);
+  pthread_mutex_lock(&t.held);
+  assert_int_equal(pthread_create(&thread, NULL, waits, &t), 0);
+  while (atomic_load(&t.tid) == 0 || !os_sleeps(atomic_load(&t.tid)))
+    usleep(100); /* for ever, if that cannot be seen */
+  pthread_mutex_unlock(&t.held);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(os_sleeps(1 << 29)); /* no such thread: not one to wait for */
+}
+
 static void the_calibration_loop_takes_time(void **state) {
   (void)state;
   uint64_t ns = 0;
@@ -233,6 +281,7 @@ int main(void) {
       WITH_ROOT(reads_steal_and_peak),
       cmocka_unit_test(the_peak_follows_touched_memory),
       cmocka_unit_test(usage_grows_with_use),
+      cmocka_unit_test(tells_sleep_from_waiting_for_a_cpu),
       cmocka_unit_test(the_calibration_loop_takes_time),
       cmocka_unit_test(proves_the_allocator),
       cmocka_unit_test(what_the_allocator_caches_goes_back_when_asked),
