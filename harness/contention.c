@@ -123,8 +123,8 @@ struct scene {
   struct spent one, now;
 };
 
-/* Share of the lost CPU time, in per cent. */
-/* In per cent. Other states may have shrunk meanwhile, so that a part is more than all of it. */
+/* Share of the lost CPU time, in per cent. Other states may have shrunk meanwhile, so that a part
+ * is more than all of it. */
 static double of_loss(const struct scene *s, double part) {
   double loss = s->now.available - s->one.available;
   return fmin(100, 100 * part / loss);
@@ -146,8 +146,10 @@ static void say_lock(struct contention *c, const struct scene *s, double part) {
     return;
   grid_value(GRID_NS, held, holds);
   grid_value(GRID_NS, think, thinks);
-  add(c, "; an op holds it for %s and does without it for %s, so N* = %.1f threads keep it busy",
-      holds, thinks, (think + held) / held);
+  add(c,
+      "; with %u threads an op holds it for %s and one thread does without it for %s, so N* = %.1f "
+      "threads keep it busy",
+      s->threads, holds, thinks, (think + held) / held);
 }
 
 static void say_heap(struct contention *c, const struct scene *s, double part) {
@@ -229,13 +231,43 @@ static bool crowded(const struct scene *s, size_t row, size_t column, double *ef
   return *efficiency >= CONTENTION_SCALES_AT;
 }
 
+/* NAN unless every sample has it: one lacks it where others may have had much, and only there. */
+static double own_foreign(const struct rundata *d, const struct rundata_cell *c) {
+  const struct rundata_values *v = c ? rundata_unit(d, c, "foreign-cpu-%") : NULL;
+  const struct rundata_values *all = c ? rundata_unit(d, c, "ns/op") : NULL;
+  return v && all && v->n == all->n ? median_or(d, c, "foreign-cpu-%", NAN) : NAN;
+}
+
+/*
+ * What others had of the CPUs, in per cent. Where that cannot be told from CPUs that the cell's own
+ * sleep left idle, the other columns tell: they were measured in the same rounds.
+ */
+static double foreign_of(const struct rundata *d, const struct rundata_cell *c, bool *neighbours) {
+  double own = own_foreign(d, c), sum = 0;
+  size_t n = 0;
+  *neighbours = isnan(own);
+  for (size_t i = 0; *neighbours && i < d->columns.count; i++) {
+    double other = own_foreign(d, rundata_cell(d, c->row, i, c->threads));
+    n += !isnan(other);
+    sum += isnan(other) ? 0 : other;
+  }
+  return !*neighbours ? own : n > 0 ? sum / (double)n : 0;
+}
+
 /* The figures are not the strategy's: says so. */
 static bool doubtful(struct contention *c, const struct scene *s) {
-  double foreign = median_or(s->d, s->cell, "foreign-cpu-%", 0);
+  bool by_others, alone_by_others;
+  double foreign = foreign_of(s->d, s->cell, &by_others);
+  double alone = foreign_of(s->d, s->one_cell, &alone_by_others);
   if (foreign > MOST_FOREIGN)
     say(c, CONTENTION_UNKNOWN,
-        "not decided: others had %.0f %% of the CPU time; a quiet machine would decide it",
-        foreign);
+        "not decided: others had %.0f %% of the CPU time%s; a quiet machine would decide it",
+        foreign, by_others ? " beside other strategies of these rounds" : "");
+  else if (alone > MOST_FOREIGN)
+    say(c, CONTENTION_UNKNOWN,
+        "not decided: others had %.0f %% of the CPU time of one thread, which all is compared "
+        "with; a quiet machine would decide it",
+        alone);
   else if (s->now.remainder > MOST_REMAINDER)
     say(c, CONTENTION_UNKNOWN, "not decided: no state claims %.0f %% of the thread time",
         100 * s->now.remainder);

@@ -31,7 +31,8 @@ struct made {
   const char *strategy;
   unsigned threads;
   double ns, work, heap, spin, locked, sleep, scan; /* ns: of an op, the others over all threads */
-  double misses, foreign, hold, remainder, acquired, gets, steals, scans;
+  double misses, hold, remainder, acquired, gets, steals, scans;
+  double foreign; /* NAN: cannot be told */
 };
 
 struct folder {
@@ -98,7 +99,8 @@ static void write_sample(struct folder *p, const struct made *m, unsigned round)
       {"lockacq/op", m->acquired},
   };
   for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-    fprintf(p->detail, "\t%.9g %s", units[i].value, units[i].unit);
+    if (!isnan(units[i].value))
+      fprintf(p->detail, "\t%.9g %s", units[i].value, units[i].unit);
   fputc('\n', p->detail);
 }
 
@@ -350,6 +352,59 @@ static void a_busy_machine_decides_nothing(void **state) {
       *state, (struct made){.threads = 2, .ns = 100, .work = 60, .heap = 40, .foreign = 40});
   assert_int_equal(c.verdict, CONTENTION_UNKNOWN);
   holds(c.text, "40 %");
+}
+
+/* What others took from one thread would look like efficiency. */
+static void one_busy_thread_decides_nothing(void **state) {
+  struct folder *p = *state;
+  struct made m = alone;
+  m.foreign = 50;
+  add(p, m);
+  m = (struct made){.strategy = "s", .threads = 2, .ns = 51, .work = 61, .heap = 41};
+  add(p, m);
+  load(p);
+  struct contention c = judge(p, 0, 2);
+  assert_int_equal(c.verdict, CONTENTION_UNKNOWN);
+  holds(c.text, "others had 50 % of the CPU time of one thread");
+}
+
+/*
+ * Threads that sleep behind their lock leave CPUs idle, which looks like others' use. Samples that
+ * tell nevertheless had next to none of either; so the other strategies of the rounds are asked.
+ */
+static void who_cannot_tell_asks_its_neighbours(void **state) {
+  struct folder *p = *state;
+  struct made locked = {.strategy = "locked", .threads = 4, .ns = 200, .work = 100, .locked = 500};
+  struct made m = alone;
+  add(p, m);
+  m.strategy = "locked";
+  add(p, m);
+  add(p, (struct made){.strategy = "s", .threads = 4, .ns = 51, .work = 102, .foreign = 30});
+  for (unsigned round = 0; round < ROUNDS; round++) {
+    locked.foreign = round == 0 ? 1 : NAN;
+    write_sample(p, &locked, round);
+  }
+  load(p);
+  struct contention c = judge(p, 1, 4);
+  assert_int_equal(c.verdict, CONTENTION_UNKNOWN);
+  holds(c.text, "others had 30 % of the CPU time beside other strategies");
+}
+
+static void quiet_neighbours_let_a_lock_be_blamed(void **state) {
+  struct folder *p = *state;
+  struct made m = alone;
+  add(p, m);
+  m.strategy = "locked";
+  add(p, m);
+  add(p, (struct made){.strategy = "s", .threads = 4, .ns = 51, .work = 102, .foreign = 2});
+  add(p, (struct made){.strategy = "locked",
+                       .threads = 4,
+                       .ns = 200,
+                       .work = 100,
+                       .locked = 500,
+                       .foreign = NAN});
+  load(p);
+  assert_int_equal(judge(p, 1, 4).verdict, CONTENTION_LOCK);
 }
 
 static void a_large_remainder_decides_nothing(void **state) {
@@ -897,6 +952,9 @@ int main(void) {
       ON_A_RUN(oversubscription_is_named),
       ON_A_RUN(what_was_not_measured_is_not_decided),
       ON_A_RUN(a_busy_machine_decides_nothing),
+      ON_A_RUN(one_busy_thread_decides_nothing),
+      ON_A_RUN(who_cannot_tell_asks_its_neighbours),
+      ON_A_RUN(quiet_neighbours_let_a_lock_be_blamed),
       ON_A_RUN(a_large_remainder_decides_nothing),
       ON_A_RUN(sensitivity_is_what_comes_out),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
