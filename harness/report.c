@@ -427,7 +427,7 @@ static bool make(const struct report *r, const struct report_options *o, struct 
       return false;
     print_list(r, "findings", report_findings);
     print_list(r, "what memory stays", report_memory_findings);
-    print_list(r, "where each decided difference comes from, in % of the base's ns/op", report_why);
+    print_list(r, "w" REPORT_WHY_TITLE, report_why);
     print_list(r, "what limits each strategy", report_verdicts);
     if (!report_limits(r, false, stdout))
       return error_set(e, EXIT_INPUT, "out of memory");

@@ -220,8 +220,7 @@ static bool write_review(const struct report *r, const struct tables *t, int lev
   fputc('\n', out);
   ok = ok && write_tables(r, t, level, out) &&
        (level >= WITHOUT_CONTENTION ||
-        (section(r, "Where each decided difference comes from, in % of the base's ns/op",
-                 report_why, out) &&
+        (section(r, "W" REPORT_WHY_TITLE, report_why, out) &&
          section(r, "What limits each strategy", report_verdicts, out) &&
          report_limits(r, true, out))) &&
        section(r, "Not decided by this run", report_undecided, out) &&

@@ -129,6 +129,30 @@ static void hopeless(const struct report *r, unsigned family, const char *bullet
   fputc('\n', out);
 }
 
+/* More rounds do not help a cell that does not finish, and its delta is no estimate. */
+static void undecided_row(const struct report *r, const struct row_verdict *v, const char *tick,
+                          const char *bullet, FILE *out) {
+  const struct comparison *c = &v->comparison;
+  const struct rundata_cell *cell = rundata_headline(&r->data, v->row, v->column);
+  char between[80];
+  fprintf(out, "%s%s%s%s %s%s%s: ", bullet, tick, r->data.rows.names[v->row], tick, tick,
+          r->data.columns.names[v->column], tick);
+  if (cell && rundata_has_bound(rundata_unit(&r->data, cell, "ns/op"))) {
+    fprintf(out, "> %+.1f %%, as it did not finish in its time limit; more rounds do not help\n",
+            100 * c->delta.center);
+    return;
+  }
+  interval_text(c->delta.lo, c->delta.hi, between, sizeof between);
+  fprintf(out, "%+.1f %% (%s)", 100 * c->delta.center, between);
+  if (isfinite(c->smallest_effect))
+    fprintf(out, "; changes below %.1f %% are out of this run's sight", 100 * c->smallest_effect);
+  if (c->needed)
+    fprintf(out, "; %zu rounds would decide", c->needed);
+  else
+    fputs("; more than 1000 rounds would be needed", out);
+  fputc('\n', out);
+}
+
 #define UNDECIDED_SHOWN 8
 
 void report_undecided(const struct report *r, const char *tick, const char *bullet, FILE *out) {
@@ -140,17 +164,7 @@ void report_undecided(const struct report *r, const char *tick, const char *bull
     const struct comparison *c = &v->comparison;
     if (c->verdict != VERDICT_UNDECIDED || total++ >= UNDECIDED_SHOWN)
       continue;
-    char between[80];
-    interval_text(c->delta.lo, c->delta.hi, between, sizeof between);
-    fprintf(out, "%s%s%s%s %s%s%s: %+.1f %% (%s)", bullet, tick, r->data.rows.names[v->row], tick,
-            tick, r->data.columns.names[v->column], tick, 100 * c->delta.center, between);
-    if (isfinite(c->smallest_effect))
-      fprintf(out, "; changes below %.1f %% are out of this run's sight", 100 * c->smallest_effect);
-    if (c->needed)
-      fprintf(out, "; %zu rounds would decide", c->needed);
-    else
-      fputs("; more than 1000 rounds would be needed", out);
-    fputc('\n', out);
+    undecided_row(r, v, tick, bullet, out);
     shown++;
   }
   if (total > shown)

@@ -494,6 +494,13 @@ const struct rundata_values *rundata_unit(const struct rundata *d, const struct 
   return NULL;
 }
 
+bool rundata_has_bound(const struct rundata_values *v) {
+  for (size_t i = 0; v && v->origins && i < v->n; i++)
+    if (v->origins[i].flags & SAMPLE_BOUND)
+      return true;
+  return false;
+}
+
 struct series rundata_series(const struct rundata_values *v) {
   return (struct series){
       .values = v->values, .sorted = v->sorted, .origins = v->origins, .n = v->n};

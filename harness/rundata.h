@@ -82,6 +82,9 @@ const struct rundata_cell *rundata_headline(const struct rundata *d, size_t row,
 const struct rundata_values *rundata_unit(const struct rundata *d, const struct rundata_cell *c,
                                           const char *unit);
 
+/* Whether a sample of them ran into its time limit and is a bound, not a time. v may be NULL. */
+bool rundata_has_bound(const struct rundata_values *v);
+
 /* The same, as the comparer takes them. */
 struct series rundata_series(const struct rundata_values *v);
 

@@ -44,14 +44,6 @@ static bool uses_all_threads(const struct rundata *d, const struct rundata_cell 
   return true;
 }
 
-/* A sample that ran into its time limit is a bound, not a time. */
-static bool has_bound(const struct rundata_values *v) {
-  for (size_t i = 0; i < v->n; i++)
-    if (v->origins[i].flags & SAMPLE_BOUND)
-      return true;
-  return false;
-}
-
 /* --- Points. */
 
 static void add_point(struct scaling_curve *c, const struct scaling *s,
@@ -63,7 +55,7 @@ static void add_point(struct scaling_curve *c, const struct scaling *s,
       .ns = {stats_median(v->sorted, v->n), ranks.lo >= 1 ? v->sorted[ranks.lo - 1] : NAN,
              ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : NAN},
   };
-  p->on_cores = cell->threads <= s->cores && !has_bound(v) && p->ns.value > 0 &&
+  p->on_cores = cell->threads <= s->cores && !rundata_has_bound(v) && p->ns.value > 0 &&
                 c->on_cores < BOOTSTRAP_CELLS && uses_all_threads(s->data, cell);
   c->on_cores += p->on_cores;
 }

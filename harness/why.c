@@ -100,6 +100,21 @@ static bool split(struct why *w, const struct sides *s) {
   return ok;
 }
 
+/* Why one of the two has no samples with states. */
+static void explain(const struct rundata *d, const struct rundata_cell *a,
+                    const struct rundata_cell *b, const struct sides *s, struct error *e) {
+  const struct rundata_cell *c = s->a.n == 0 ? a : b;
+  if (rundata_has_bound(rundata_unit(d, c, "ns/op")))
+    error_set(e, EXIT_NOTHING,
+              "%s did not finish in its time limit: a bound has no states (fewer threads, or "
+              "--threads N)",
+              d->columns.names[c->column]);
+  else
+    error_set(e, EXIT_NOTHING,
+              "no states were measured (an older run, states=off, or a kernel "
+              "without schedstat)");
+}
+
 bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
               const struct rundata_cell *b, unsigned cpus, struct error *e) {
   struct sides s = {0};
@@ -114,9 +129,7 @@ bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell 
   if (!ok)
     error_set(e, EXIT_INPUT, "out of memory");
   else if (!has)
-    error_set(e, EXIT_NOTHING,
-              "no states were measured (an older run, states=off, or a kernel "
-              "without schedstat)");
+    explain(d, a, b, &s, e);
   else if (!(has = split(w, &s)))
     error_set(e, EXIT_INPUT, "out of memory");
   budgets_free(&s.a);
@@ -151,8 +164,9 @@ void report_why(const struct report *r, const char *tick, const char *bullet, FI
                   base && base->threads > cpus ? cpus : 0, &e))
       continue;
     why_short(&w, text, sizeof text);
-    fprintf(out, "%s%s%s%s %s %+.1f %%: %s\n", bullet, tick, d->columns.names[v->column], tick,
-            d->rows.names[v->row], 100 * v->comparison.delta.center, text);
+    fprintf(out, "%s%s%s%s %s %+.1f %%: %s; all parts %+.1f %%\n", bullet, tick,
+            d->columns.names[v->column], tick, d->rows.names[v->row],
+            100 * v->comparison.delta.center, text, w.diff);
   }
 }
 

@@ -35,7 +35,13 @@ bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell 
 /* "allocator -20.1 %, work -2.0 %, lock, on CPU +0.4 %": the largest three of 0.05 % or more. */
 void why_short(const struct why *w, char *text, size_t size);
 
-/* One line under each decided difference of ns/op. Nothing where there are no states. */
+/*
+ * One line under each decided difference of ns/op: its three largest parts and what all of them add
+ * up to, which is a mean and so not quite the difference itself. Nothing where there are no states.
+ */
+#define REPORT_WHY_TITLE                                                                       \
+  "here each decided difference comes from, in % of the base's ns/op; parts are means of the " \
+  "middle rounds, so that they add up"
 void report_why(const struct report *r, const char *tick, const char *bullet, FILE *out);
 
 /* main of `poolbench why RUN A B`. */

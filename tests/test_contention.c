@@ -209,6 +209,21 @@ static void what_has_no_states_says_so(void **state) {
   holds(e.text, "no states");
 }
 
+static void a_bound_has_no_states(void **state) {
+  struct folder *p = *state;
+  struct why w;
+  struct error e;
+  add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 100, .work = 120});
+  fputs("# run beef round 1 seq 99\n# flag bound did not finish in 8.0 s\n"
+        "BenchmarkC/strategy=spin-2\t1\t1e8 ns/op\n",
+        p->detail);
+  load(p);
+  const struct rundata *d = &p->d;
+  assert_false(why_make(&w, d, rundata_cell(d, 0, 0, 2), rundata_cell(d, 0, 1, 2), 0, &e));
+  assert_int_equal(e.status, EXIT_NOTHING);
+  holds(e.text, "spin did not finish in its time limit");
+}
+
 /* Rounds that only one side has are left out; with none in common both stand for themselves. */
 static void rounds_are_paired(void **state) {
   struct folder *p = *state;
@@ -819,20 +834,44 @@ static void planted_delays_come_out_as_in_a_simulated_queue(void **state) {
 
 /* ---- the limits in a report ---- */
 
-static const char *limits(struct folder *p, bool markdown) {
-  struct report r;
+static FILE *open_report(struct folder *p, struct report *r) {
   struct error e;
   size_t size;
-  if (!report_load(&r, p->folder, &e))
+  if (!report_load(r, p->folder, &e))
     fail_msg("%s", e.text);
   free(p->text);
   p->text = NULL;
   FILE *memory = open_memstream(&p->text, &size);
   assert_non_null(memory);
+  return memory;
+}
+
+static const char *limits(struct folder *p, bool markdown) {
+  struct report r;
+  FILE *memory = open_report(p, &r);
   assert_true(report_limits(&r, markdown, memory));
   fclose(memory);
   report_free(&r);
   return p->text;
+}
+
+/*
+ * The runs of a_difference_is_the_sum_of_its_states: per thread 60 of work, 30 in the allocator and
+ * 10 in the run queue against 60, 6 and 4. The parts are of means, the delta is of ratios.
+ */
+static void a_decided_difference_has_its_parts(void **state) {
+  struct folder *p = *state;
+  struct report r;
+  add(p, (struct made){.strategy = "malloc", .threads = 2, .ns = 100, .work = 120, .heap = 60});
+  add(p, (struct made){.strategy = "pool", .threads = 2, .ns = 70, .work = 120, .heap = 12});
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"policy\": \"core\", \"cpus\": 2, \"cores\": 2}}");
+  FILE *memory = open_report(p, &r);
+  report_why(&r, "`", "- ", memory);
+  fclose(memory);
+  report_free(&r);
+  holds(p->text, "- `pool` C -30.");
+  holds(p->text, " %: allocator -24.0 %; run queue -6.0 %; all parts -30.0 %\n");
 }
 
 static size_t lines(const char *text) {
@@ -940,6 +979,7 @@ int main(void) {
       ON_A_RUN(by_cpu_the_rest_is_idle),
       ON_A_RUN(a_difference_is_the_sum_of_its_states),
       ON_A_RUN(what_has_no_states_says_so),
+      ON_A_RUN(a_bound_has_no_states),
       ON_A_RUN(rounds_are_paired),
       ON_A_RUN(what_halves_the_time_scales),
       ON_A_RUN(spinning_is_the_locks),
@@ -964,6 +1004,7 @@ int main(void) {
       ON_A_RUN(runs_without_states_have_no_budget_picture),
       ON_A_RUN(strategies_with_one_verdict_share_its_sentence),
       ON_A_RUN(planted_delays_come_out_as_in_a_simulated_queue),
+      ON_A_RUN(a_decided_difference_has_its_parts),
       ON_A_RUN(limits_are_a_row_a_strategy_and_a_ceiling),
       ON_A_RUN(limits_of_a_fitted_law_are_named),
       ON_A_RUN(limits_that_are_not_known_are_one_line),

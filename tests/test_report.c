@@ -372,6 +372,23 @@ static void too_few_rounds_for_the_family_are_said(void **state) {
   report_free(&r);
 }
 
+static void more_rounds_do_not_finish_a_cell(void **state) {
+  struct place *p = *state;
+  char text[1000] = "";
+  for (int i = 0; i < 4; i++)
+    strcat(text, "BenchmarkC/strategy=a-2\t1\t100 ns/op\n");
+  for (int i = 0; i < 2; i++)
+    strcat(text, "# run beef round 1 seq 1\n# flag bound did not finish in 8.0 s\n"
+                 "BenchmarkC/strategy=spin-2\t1\t1e8 ns/op\n");
+  write_file(p, "detail.txt", text);
+  struct report r;
+  load(&r, p);
+  assert_holds(said(p, report_undecided, &r),
+               "- `C` `spin`: > +99999900.0 %, as it did not finish in its time limit; more rounds "
+               "do not help\n");
+  report_free(&r);
+}
+
 /*
  * 5 rounds: p is at least 2 / C(10, 5) = 0.0079, which Holm carries over 4 rows and not over 8. The
  * rows of two workloads answer two questions.
@@ -837,6 +854,7 @@ int main(void) {
       WITH_RUN(verdicts_follow_from_the_samples),
       WITH_RUN(findings_say_how_many_and_how_much),
       PLACE(too_few_rounds_for_the_family_are_said),
+      PLACE(more_rounds_do_not_finish_a_cell),
       PLACE(each_workload_is_a_family),
       WITH_RUN(caveats_name_everything_that_casts_doubt),
       WITH_RUN(the_contention_table_shows_what_exists),
