@@ -40,7 +40,8 @@ static bool find(const struct rundata_values *total, size_t i, const struct rund
   return false;
 }
 
-bool budgets_load(struct budget_set *b, const struct rundata *d, const struct rundata_cell *c) {
+static bool load(struct budget_set *b, const struct rundata *d, const struct rundata_cell *c,
+                 int states) {
   *b = (struct budget_set){.threads = c ? c->threads : 0};
   const struct rundata_values *total = c ? rundata_unit(d, c, "ns/op") : NULL;
   if (!total || !total->origins)
@@ -52,7 +53,7 @@ bool budgets_load(struct budget_set *b, const struct rundata *d, const struct ru
     struct budget_sample s = {
         .total = total->values[i], .run = total->origins[i].run, .round = total->origins[i].round};
     bool all = true;
-    for (int k = 0; all && k < BUDGET_STATES; k++) {
+    for (int k = 0; all && k < states; k++) {
       const char *unit = unit_infos[budget_units[k]].name;
       all = find(total, i, rundata_unit(d, c, unit), &s.state[k]);
       s.state[k] /= c->threads;
@@ -61,6 +62,15 @@ bool budgets_load(struct budget_set *b, const struct rundata *d, const struct ru
       b->samples[b->n++] = s;
   }
   return true;
+}
+
+bool budgets_load(struct budget_set *b, const struct rundata *d, const struct rundata_cell *c) {
+  return load(b, d, c, BUDGET_STATES);
+}
+
+bool budgets_load_totals(struct budget_set *b, const struct rundata *d,
+                         const struct rundata_cell *c) {
+  return load(b, d, c, 0);
 }
 
 void budgets_free(struct budget_set *b) {

@@ -25,6 +25,10 @@ struct budget_set {
 
 /* An empty set when the cell is NULL or has no states. false without memory. */
 bool budgets_load(struct budget_set *b, const struct rundata *d, const struct rundata_cell *c);
+
+/* The same from ns/op alone: states are 0, and samples without them are there too. */
+bool budgets_load_totals(struct budget_set *b, const struct rundata *d,
+                         const struct rundata_cell *c);
 void budgets_free(struct budget_set *b);
 
 /* The means over the middle half of the samples: states that add up to total. n >= 1. */

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More CPU time than this to others, or more remainder: the figures are not the strategy's own. */
-#define MOST_FOREIGN 5.0
+/* A larger share of thread time in no state: the figures are not the strategy's own. */
 #define MOST_REMAINDER 0.05
 /* Differences of miss-% that make the allocator's share a question of misses. */
 #define MORE_MISSES 1.0
@@ -259,11 +258,11 @@ static bool doubtful(struct contention *c, const struct scene *s) {
   bool by_others, alone_by_others;
   double foreign = foreign_of(s->d, s->cell, &by_others);
   double alone = foreign_of(s->d, s->one_cell, &alone_by_others);
-  if (foreign > MOST_FOREIGN)
+  if (foreign > CONTENTION_MOST_FOREIGN)
     say(c, CONTENTION_UNKNOWN,
         "not decided: others had %.0f %% of the CPU time%s; a quiet machine would decide it",
         foreign, by_others ? " beside other strategies of these rounds" : "");
-  else if (alone > MOST_FOREIGN)
+  else if (alone > CONTENTION_MOST_FOREIGN)
     say(c, CONTENTION_UNKNOWN,
         "not decided: others had %.0f %% of the CPU time of one thread, which all is compared "
         "with; a quiet machine would decide it",
@@ -395,8 +394,10 @@ bool contention_sensitivity(struct sensitivity *s, const struct rundata *d, size
   const struct rundata_cell *a = rundata_cell(d, row, s->without, threads);
   const struct rundata_cell *b = rundata_cell(d, row, column, threads);
   double holds = median_or(d, b, "lockacq/op", 0);
-  if (!a || !b || holds <= 0 || !why_make(&w, d, a, b, 0, &e))
+  bool beside;
+  if (!a || !b || holds <= 0 || !why_make_total(&w, d, a, b, &e))
     return false;
+  s->foreign = fmax(foreign_of(d, a, &beside), foreign_of(d, b, &beside));
   double per_percent = w.a / 100 / (holds * s->delay_ns);
   s->slope = w.diff * per_percent;
   s->lo = w.lo * per_percent;

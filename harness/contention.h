@@ -23,6 +23,8 @@ enum contention_verdict {
 };
 
 #define CONTENTION_SCALES_AT 0.9
+/* More CPU time than this to others, in per cent: the figures are not the strategy's own. */
+#define CONTENTION_MOST_FOREIGN 5.0
 
 struct contention {
   enum contention_verdict verdict;
@@ -54,9 +56,10 @@ struct sensitivity {
   size_t without;       /* the column without the delay */
   double delay_ns;      /* per hold */
   double slope, lo, hi; /* of ns/op against acquisitions/op x delay_ns */
+  double foreign;       /* per cent of the CPU time that others had, the more of the two cells */
 };
 
-/* false: the column has no delay planted, or its counterpart or its states are missing. */
+/* No states are needed. false: the column has no delay planted, or one of the two is missing. */
 bool contention_sensitivity(struct sensitivity *s, const struct rundata *d, size_t row,
                             size_t column, unsigned threads);
 

@@ -210,32 +210,45 @@ static bool sensitivity_text(const struct rundata *d, size_t row, size_t column,
                              unsigned cpus, const char *tick, const char *where,
                              char text[SENSITIVITY]) {
   struct sensitivity s;
-  char bounds[60] = "";
+  char bounds[60] = "", others[80] = "";
   unsigned m = threads < cpus ? threads : cpus;
   if (!contention_sensitivity(&s, d, row, column, threads))
     return false;
   if (isfinite(s.lo) && isfinite(s.hi))
     snprintf(bounds, sizeof bounds, " (%.2f to %.2f)", s.lo, s.hi);
+  if (s.foreign > CONTENTION_MOST_FOREIGN)
+    snprintf(others, sizeof others, "; others had %.0f %% of the CPU time, which is in it",
+             s.foreign);
   snprintf(text, SENSITIVITY,
            "%s%s%s%s: of %.0f ns more under its lock a share of %.2f comes out in ns/op%s; 1 is a "
-           "saturated lock, %.2f one that is not.",
+           "saturated lock, %.2f one that is not%s.",
            tick, d->columns.names[s.without], tick, where, s.delay_ns, s.slope, bounds,
-           1.0 / (m ? m : 1));
+           1.0 / (m ? m : 1), others);
   return true;
+}
+
+/* What needs no states. false: nothing of it. */
+static bool print_planted(const struct view *v, size_t column, unsigned cpus) {
+  char text[SENSITIVITY];
+  bool planted =
+      v->threads > 1 && sensitivity_text(v->d, v->row, column, v->threads, cpus, "", "", text);
+  if (planted)
+    wrap_printf(stdout, "  %s\n", text);
+  return planted;
 }
 
 static bool print_verdicts(const struct view *v, unsigned cpus) {
   for (size_t i = 0; i < v->columns; i++) {
     struct contention c;
-    char text[SENSITIVITY];
-    if (v->sets[i].n == 0 || v->threads == 1)
+    if (v->threads == 1)
       continue;
-    if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
-      return false;
-    wrap_printf(stdout, "  %s: %s%s%s%s.\n", v->d->columns.names[i], c.text, *c.own ? " (" : "",
-                c.own, *c.own ? ")" : "");
-    if (sensitivity_text(v->d, v->row, i, v->threads, cpus, "", "", text))
-      wrap_printf(stdout, "  %s\n", text);
+    if (v->sets[i].n > 0) {
+      if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
+        return false;
+      wrap_printf(stdout, "  %s: %s%s%s%s.\n", v->d->columns.names[i], c.text, *c.own ? " (" : "",
+                  c.own, *c.own ? ")" : "");
+    }
+    print_planted(v, i, cpus);
   }
   double ceiling = contention_ceiling(v->d, v->row, v->threads);
   if (isfinite(ceiling))
@@ -253,6 +266,25 @@ static bool print_view(struct view *v, unsigned cpus, bool first) {
   return print_tables(v) && print_verdicts(v, cpus);
 }
 
+static bool is_planted(const struct view *v) {
+  struct sensitivity s;
+  for (size_t i = 0; i < v->columns; i++)
+    if (contention_sensitivity(&s, v->d, v->row, i, v->threads))
+      return v->threads > 1;
+  return false;
+}
+
+/* For cells without states. false: nothing was planted. */
+static bool print_planted_alone(const struct view *v, unsigned cpus, bool first) {
+  if (!is_planted(v))
+    return false;
+  wrap_printf(stdout, "%s%s, %u threads on %u CPU%s: no states were measured\n", first ? "" : "\n",
+              v->d->rows.names[v->row], v->threads, cpus, plural(cpus));
+  for (size_t i = 0; i < v->columns; i++)
+    print_planted(v, i, cpus);
+  return true;
+}
+
 static bool print_states(const struct selection *s, const struct rundata *d, struct error *e) {
   bool printed = false;
   unsigned cpus = (unsigned)rundata_fact_number(d, "binding.cpus", 0);
@@ -266,6 +298,8 @@ static bool print_states(const struct selection *s, const struct rundata *d, str
       if (ok && any) {
         ok = print_view(&v, cpus, !printed);
         printed = true;
+      } else if (ok) {
+        printed = print_planted_alone(&v, cpus, !printed) || printed;
       }
       view_free(&v);
       if (!ok)

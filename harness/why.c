@@ -115,11 +115,14 @@ static void explain(const struct rundata *d, const struct rundata_cell *a,
               "without schedstat)");
 }
 
-bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
-              const struct rundata_cell *b, unsigned cpus, struct error *e) {
+typedef bool load_budgets(struct budget_set *b, const struct rundata *d,
+                          const struct rundata_cell *c);
+
+static bool make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
+                 const struct rundata_cell *b, unsigned cpus, load_budgets *load, struct error *e) {
   struct sides s = {0};
   *w = (struct why){.by_cpu = cpus > 0};
-  bool ok = budgets_load(&s.a, d, a) && budgets_load(&s.b, d, b);
+  bool ok = load(&s.a, d, a) && load(&s.b, d, b);
   if (ok && cpus) {
     budgets_by_cpu(&s.a, cpus);
     budgets_by_cpu(&s.b, cpus);
@@ -136,6 +139,21 @@ bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell 
   budgets_free(&s.b);
   budgets_free(&s.pairs);
   return ok && has;
+}
+
+bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
+              const struct rundata_cell *b, unsigned cpus, struct error *e) {
+  return make(w, d, a, b, cpus, budgets_load, e);
+}
+
+bool why_make_total(struct why *w, const struct rundata *d, const struct rundata_cell *a,
+                    const struct rundata_cell *b, struct error *e) {
+  const struct rundata_cell *sides[] = {a, b};
+  for (int i = 0; i < 2; i++)
+    if (sides[i] && rundata_has_bound(rundata_unit(d, sides[i], "ns/op")))
+      return error_set(e, EXIT_NOTHING, "%s did not finish in its time limit",
+                       d->columns.names[sides[i]->column]);
+  return make(w, d, a, b, 0, budgets_load_totals, e);
 }
 
 /* --- In words. */

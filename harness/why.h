@@ -32,6 +32,11 @@ struct why {
 bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
               const struct rundata_cell *b, unsigned cpus, struct error *e);
 
+/* Of ns/op alone, for cells without states too: every part is 0. Bounds are no times and refused.
+ */
+bool why_make_total(struct why *w, const struct rundata *d, const struct rundata_cell *a,
+                    const struct rundata_cell *b, struct error *e);
+
 /* "allocator -20.1 %, work -2.0 %, lock, on CPU +0.4 %": the largest three of 0.05 % or more. */
 void why_short(const struct why *w, char *text, size_t size);
 

@@ -832,6 +832,44 @@ static void planted_delays_come_out_as_in_a_simulated_queue(void **state) {
   holds(p->text, "- `busy` C: of 100 ns more under its lock a share of 1.00 comes out in ns/op (");
 }
 
+/*
+ * sensitivity_is_what_comes_out on a kernel that gives no states; others had 20 % of one of the
+ * two.
+ */
+static void sensitivity_needs_no_states(void **state) {
+  struct folder *p = *state;
+  struct sensitivity s;
+  for (unsigned round = 0; round < ROUNDS; round++)
+    fprintf(p->detail,
+            "# run beef round %u seq %u\n"
+            "BenchmarkC/strategy=l-2\t1\t%.9g ns/op\t2 lockacq/op\t0 foreign-cpu-%%\n"
+            "# run beef round %u seq %u\n"
+            "BenchmarkC/strategy=l:inject=50-2\t1\t%.9g ns/op\t2 lockacq/op\t20 foreign-cpu-%%\n",
+            round + 1, 2 * round, 100 * noise[round], round + 1, 2 * round + 1, 175 * noise[round]);
+  load(p);
+  assert_true(contention_sensitivity(&s, &p->d, 0, 1, 2));
+  near(s.slope, 0.75 * 1.0025);
+  near(s.foreign, 20);
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads", "2"), EXIT_DONE);
+  unwrap(p->text);
+  holds(p->text, "C, 2 threads on 2 CPUs: no states were measured\n  l: of 50 ns more under its "
+                 "lock a share of 0.75 comes out in ns/op (");
+  holds(p->text, "others had 20 % of the CPU time, which is in it.\n");
+}
+
+/* A bound minus a time is no difference. */
+static void a_bound_has_no_sensitivity(void **state) {
+  struct folder *p = *state;
+  struct sensitivity s;
+  add(p, (struct made){.strategy = "l", .threads = 2, .ns = 100, .work = 120, .acquired = 2});
+  fputs("# run beef round 1 seq 99\n# flag bound did not finish in 8.0 s\n"
+        "BenchmarkC/strategy=l:inject=50-2\t1\t1e8 ns/op\t2 lockacq/op\n",
+        p->detail);
+  load(p);
+  assert_false(contention_sensitivity(&s, &p->d, 0, 1, 2));
+}
+
 /* ---- the limits in a report ---- */
 
 static FILE *open_report(struct folder *p, struct report *r) {
@@ -997,6 +1035,8 @@ int main(void) {
       ON_A_RUN(quiet_neighbours_let_a_lock_be_blamed),
       ON_A_RUN(a_large_remainder_decides_nothing),
       ON_A_RUN(sensitivity_is_what_comes_out),
+      ON_A_RUN(sensitivity_needs_no_states),
+      ON_A_RUN(a_bound_has_no_sensitivity),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
       ON_A_RUN(budget_data_holds_states_that_add_up_to_the_bar),
       ON_A_RUN(budget_data_is_of_cpus_where_threads_share_them),
