@@ -344,7 +344,11 @@ bool contention_judge(struct contention *c, const struct rundata *d, size_t row,
   s.cell = rundata_cell(d, row, column, threads);
   if (!spent_of(&s.one, d, s.one_cell, s.cpus) || !spent_of(&s.now, d, s.cell, s.cpus))
     return false;
-  if (!s.now.known)
+  if (s.cell && rundata_has_bound(rundata_unit(d, s.cell, "ns/op")))
+    say(c, CONTENTION_BOUND,
+        "not decided: it did not finish in its time limit; fewer threads or more CPUs would decide "
+        "it");
+  else if (!s.now.known)
     say(c, CONTENTION_UNKNOWN, "not decided: no states were measured");
   else if (threads == 1)
     say(c, CONTENTION_UNKNOWN, "one thread: nothing to share");

@@ -20,6 +20,7 @@ enum contention_verdict {
   CONTENTION_RETRIES, /* by CAS retries or the search of other shards */
   CONTENTION_SLOWER,  /* by the same work taking more CPU time */
   CONTENTION_CROWDED, /* scales up to one thread a CPU, not beyond */
+  CONTENTION_BOUND,   /* a sample of the cell did not finish in its time limit */
 };
 
 #define CONTENTION_SCALES_AT 0.9

@@ -47,9 +47,10 @@ struct view {
   const struct rundata *d;
   size_t row, columns;
   size_t first, end; /* the columns of the table under way */
-  unsigned threads;
+  unsigned threads, cpus;
   struct budget_set *sets; /* one a column; empty where there are no states */
   struct budget_sample *centers;
+  struct contention *judged; /* where there are states */
 };
 
 static void view_free(struct view *v) {
@@ -57,21 +58,25 @@ static void view_free(struct view *v) {
     budgets_free(&v->sets[i]);
   free(v->sets);
   free(v->centers);
+  free(v->judged);
 }
 
 /* *any: some column has states. */
 static bool view_load(struct view *v, const struct rundata *d, size_t row, unsigned threads,
-                      bool *any) {
-  *v = (struct view){.d = d, .row = row, .threads = threads, .columns = d->columns.count};
+                      unsigned cpus, bool *any) {
+  *v = (struct view){
+      .d = d, .row = row, .threads = threads, .cpus = cpus, .columns = d->columns.count};
   v->end = v->columns;
   v->sets = calloc(v->columns, sizeof *v->sets);
   v->centers = calloc(v->columns, sizeof *v->centers);
+  v->judged = calloc(v->columns, sizeof *v->judged);
   *any = false;
-  if (!v->sets || !v->centers)
+  if (!v->sets || !v->centers || !v->judged)
     return false;
   for (size_t i = 0; i < v->columns; i++) {
     if (!budgets_load(&v->sets[i], d, rundata_cell(d, row, i, threads)) ||
-        (v->sets[i].n > 0 && !budgets_center(&v->sets[i], &v->centers[i])))
+        (v->sets[i].n > 0 && !budgets_center(&v->sets[i], &v->centers[i])) ||
+        !contention_judge(&v->judged[i], d, row, i, threads, cpus))
       return false;
     *any = *any || v->sets[i].n > 0;
   }
@@ -118,6 +123,33 @@ static bool add_states(const struct view *v, struct grid *g) {
     grid_value(GRID_NS, v->centers[i].total, value);
     if (v->sets[i].n > 0)
       ok = grid_add(g, "%s 100.0 %%", value);
+  }
+  return ok;
+}
+
+/*
+ * Work beyond that of one thread, or what of it threads have that share nothing, of each thread as
+ * the states are. NAN: not known.
+ */
+static double slower(const struct view *v, size_t column, bool machine) {
+  const struct contention *c = &v->judged[column];
+  return (machine ? c->slower_machine : c->slower) / v->threads;
+}
+
+static bool add_slower(const struct view *v, bool machine, struct grid *g) {
+  bool any = false, ok;
+  for (size_t i = 0; i < v->columns; i++)
+    any = any || (v->sets[i].n > 0 && isfinite(slower(v, i, machine)));
+  if (!any)
+    return true;
+  ok = grid_add(g, "%s", machine ? "  of that without sharing" : "of work: slower execution");
+  for (size_t i = v->first; ok && i < v->end; i++) {
+    char text[GRID_VALUE] = "-";
+    if (v->sets[i].n == 0)
+      continue;
+    if (isfinite(slower(v, i, machine)))
+      grid_value(GRID_NS, slower(v, i, machine), text);
+    ok = grid_add(g, "%s", text);
   }
   return ok;
 }
@@ -181,7 +213,8 @@ static bool make_table(const struct view *v, struct grid *g) {
   for (size_t i = v->first; ok && i < v->end; i++)
     if (v->sets[i].n > 0)
       ok = grid_add(g, "%s", v->d->columns.names[i]);
-  return ok && add_states(v, g) && add_counters(v, g);
+  return ok && add_states(v, g) && add_slower(v, false, g) && add_slower(v, true, g) &&
+         add_counters(v, g);
 }
 
 /* Strategies that do not fit beside the others come in a table below. */
@@ -228,27 +261,22 @@ static bool sensitivity_text(const struct rundata *d, size_t row, size_t column,
 }
 
 /* What needs no states. false: nothing of it. */
-static bool print_planted(const struct view *v, size_t column, unsigned cpus) {
+static bool print_planted(const struct view *v, size_t column) {
   char text[SENSITIVITY];
   bool planted =
-      v->threads > 1 && sensitivity_text(v->d, v->row, column, v->threads, cpus, "", "", text);
+      v->threads > 1 && sensitivity_text(v->d, v->row, column, v->threads, v->cpus, "", "", text);
   if (planted)
     wrap_printf(stdout, "  %s\n", text);
   return planted;
 }
 
-static bool print_verdicts(const struct view *v, unsigned cpus) {
-  for (size_t i = 0; i < v->columns; i++) {
-    struct contention c;
-    if (v->threads == 1)
-      continue;
-    if (v->sets[i].n > 0) {
-      if (!contention_judge(&c, v->d, v->row, i, v->threads, cpus))
-        return false;
-      wrap_printf(stdout, "  %s: %s%s%s%s.\n", v->d->columns.names[i], c.text, *c.own ? " (" : "",
-                  c.own, *c.own ? ")" : "");
-    }
-    print_planted(v, i, cpus);
+static void print_verdicts(const struct view *v) {
+  for (size_t i = 0; i < v->columns && v->threads > 1; i++) {
+    const struct contention *c = &v->judged[i];
+    if (v->sets[i].n > 0 || c->verdict == CONTENTION_BOUND)
+      wrap_printf(stdout, "  %s: %s%s%s%s.\n", v->d->columns.names[i], c->text, *c->own ? " (" : "",
+                  c->own, *c->own ? ")" : "");
+    print_planted(v, i);
   }
   double ceiling = contention_ceiling(v->d, v->row, v->threads);
   if (isfinite(ceiling))
@@ -256,14 +284,16 @@ static bool print_verdicts(const struct view *v, unsigned cpus) {
                 "  ceiling: %.1f %% of the CPU time of %s is all that any strategy could remove "
                 "(allocator time of its misses, waits, retries, searches).\n",
                 100 * ceiling, v->d->columns.names[0]);
-  return true;
 }
 
-static bool print_view(struct view *v, unsigned cpus, bool first) {
+static bool print_view(struct view *v, bool first) {
   wrap_printf(stdout, "%s%s, %u thread%s on %u CPU%s: where thread time goes, and counts\n",
-              first ? "" : "\n", v->d->rows.names[v->row], v->threads, plural(v->threads), cpus,
-              plural(cpus));
-  return print_tables(v) && print_verdicts(v, cpus);
+              first ? "" : "\n", v->d->rows.names[v->row], v->threads, plural(v->threads), v->cpus,
+              plural(v->cpus));
+  if (!print_tables(v))
+    return false;
+  print_verdicts(v);
+  return true;
 }
 
 static bool is_planted(const struct view *v) {
@@ -275,13 +305,13 @@ static bool is_planted(const struct view *v) {
 }
 
 /* For cells without states. false: nothing was planted. */
-static bool print_planted_alone(const struct view *v, unsigned cpus, bool first) {
+static bool print_planted_alone(const struct view *v, bool first) {
   if (!is_planted(v))
     return false;
   wrap_printf(stdout, "%s%s, %u threads on %u CPU%s: no states were measured\n", first ? "" : "\n",
-              v->d->rows.names[v->row], v->threads, cpus, plural(cpus));
+              v->d->rows.names[v->row], v->threads, v->cpus, plural(v->cpus));
   for (size_t i = 0; i < v->columns; i++)
-    print_planted(v, i, cpus);
+    print_planted(v, i);
   return true;
 }
 
@@ -294,12 +324,12 @@ static bool print_states(const struct selection *s, const struct rundata *d, str
       bool any = false;
       if ((s->threads && d->counts[t] != s->threads) || !selection_has_case(s, d->rows.names[row]))
         continue;
-      bool ok = view_load(&v, d, row, d->counts[t], &any);
+      bool ok = view_load(&v, d, row, d->counts[t], cpus, &any);
       if (ok && any) {
-        ok = print_view(&v, cpus, !printed);
+        ok = print_view(&v, !printed);
         printed = true;
       } else if (ok) {
-        printed = print_planted_alone(&v, cpus, !printed) || printed;
+        printed = print_planted_alone(&v, !printed) || printed;
       }
       view_free(&v);
       if (!ok)
@@ -324,7 +354,37 @@ static bool judged(const struct report *r, size_t row, size_t column, struct con
   const struct rundata_cell *cell = rundata_headline(&r->data, row, column);
   return cell && cell->threads > 1 &&
          contention_judge(c, &r->data, row, column, cell->threads, (unsigned)r->facts.cpus) &&
-         isfinite(c->efficiency);
+         (isfinite(c->efficiency) || c->verdict == CONTENTION_BOUND);
+}
+
+/* Has it states, but no one-thread sample that they could be compared with? */
+static bool lacks_base(const struct report *r, size_t row) {
+  const struct rundata *d = &r->data;
+  for (size_t i = 0; i < d->columns.count; i++) {
+    const struct rundata_cell *c = rundata_headline(d, row, i);
+    if (c && c->threads > 1 && rundata_unit(d, c, "work-ns/op") && !rundata_cell(d, row, i, 1))
+      return true;
+  }
+  return false;
+}
+
+#define CASES_SHOWN 4
+
+/* One line for all such cases: a sweep that was thinned leaves out whole ones. */
+static void report_without_base(const struct report *r, const char *bullet, FILE *out) {
+  const struct rundata *d = &r->data;
+  size_t n = 0;
+  for (size_t row = 0; row < d->rows.count; row++)
+    if (lacks_base(r, row) && n++ < CASES_SHOWN)
+      fprintf(out, "%s%s", n > 1 ? ", " : bullet, d->rows.names[row]);
+  if (n > CASES_SHOWN)
+    fprintf(out, " and %zu more", n - CASES_SHOWN);
+  if (n > 0)
+    fprintf(
+        out,
+        ": not decided: there %s no sample%s with one thread to compare with (--cpus 1,%u, or a "
+        "longer --budget)\n",
+        n > 1 ? "are" : "is", n > 1 ? "s" : "", d->headline);
 }
 
 /* Does a column before this one have the very sentence? */
@@ -367,6 +427,7 @@ void report_verdicts(const struct report *r, const char *tick, const char *bulle
           sensitivity_text(d, row, column, c->threads, (unsigned)r->facts.cpus, tick, where, text))
         fprintf(out, "%s%s\n", bullet, text);
     }
+  report_without_base(r, bullet, out);
 }
 
 #define FORM "poolbench contention RUN [--case PART] [--threads N]"

@@ -870,6 +870,59 @@ static void a_bound_has_no_sensitivity(void **state) {
   assert_false(contention_sensitivity(&s, &p->d, 0, 1, 2));
 }
 
+/* Nothing is left out without a word: neither what did not finish nor cases without a sweep. */
+static void what_has_no_verdict_is_named(void **state) {
+  struct folder *p = *state;
+  add(p, alone);
+  add(p, (struct made){.strategy = "s", .threads = 2, .ns = 51, .work = 61, .heap = 41});
+  fputs("# run beef round 1 seq 99\n# flag bound did not finish in 8.0 s\n"
+        "BenchmarkC/strategy=spin-2\t1\t1e8 ns/op\n",
+        p->detail);
+  for (int i = 0; i < 5; i++)
+    fprintf(p->detail,
+            "# run beef round 1 seq %d\nBenchmark%c/strategy=s-2\t1\t9 ns/op\t9 work-ns/op\n",
+            100 + i, "DEFGH"[i]);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads", "2"), EXIT_DONE);
+  unwrap(p->text);
+  holds(p->text, "  spin: not decided: it did not finish in its time limit; fewer threads");
+  print_verdicts(p);
+  holds(p->text, "- `spin` C: not decided: it did not finish in its time limit; fewer threads");
+  holds(p->text, "- D, E, F, G and 1 more: not decided: there are no samples with one thread to "
+                 "compare with (--cpus 1,2, or a longer --budget)\n");
+}
+
+/* Each of two threads: (140 - 60) / 2 ns more than one, (120 - 60) / 2 where nothing is shared. */
+static void slower_execution_stands_below_the_states(void **state) {
+  struct folder *p = *state;
+  struct made m = alone;
+  add(p, m);
+  m.strategy = "s:pools=private";
+  add(p, m);
+  m = (struct made){.strategy = "s", .threads = 2, .ns = 100, .work = 140, .heap = 40};
+  add(p, m);
+  m.strategy = "s:pools=private";
+  m.work = 120;
+  add(p, m);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads", "2"), EXIT_DONE);
+  const char *line = strstr(p->text, "\n  of work: slower execution ");
+  double own = 0, arm = 0, machine = 0;
+  assert_non_null(line);
+  assert_int_equal(sscanf(line,
+                          " of work: slower execution %lfns %lfns"
+                          " of that without sharing %lfns -",
+                          &own, &arm, &machine),
+                   3);
+  near(own, 40.1);
+  near(arm, 30.1);
+  near(machine, 30.1);
+  assert_int_equal(COMMAND(p, contention_main, p->folder, "--threads", "1"), EXIT_DONE);
+  assert_null(strstr(p->text, "slower execution"));
+}
+
 /* ---- the limits in a report ---- */
 
 static FILE *open_report(struct folder *p, struct report *r) {
@@ -1037,6 +1090,8 @@ int main(void) {
       ON_A_RUN(sensitivity_is_what_comes_out),
       ON_A_RUN(sensitivity_needs_no_states),
       ON_A_RUN(a_bound_has_no_sensitivity),
+      ON_A_RUN(slower_execution_stands_below_the_states),
+      ON_A_RUN(what_has_no_verdict_is_named),
       ON_A_RUN(the_ceiling_is_what_misses_and_waits_cost),
       ON_A_RUN(budget_data_holds_states_that_add_up_to_the_bar),
       ON_A_RUN(budget_data_is_of_cpus_where_threads_share_them),
