@@ -12,6 +12,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* A reading of schedstat that took longer was interrupted. */
+#define READ_NS 50000
+#define READ_ATTEMPTS 3
+
 void os_usage_thread(struct os_usage *out) {
   struct rusage r = {0};
   getrusage(RUSAGE_THREAD, &r); /* can only fail for a bad argument */
@@ -56,6 +60,24 @@ bool os_run_delay_ns(pid_t tid, uint64_t *out) {
   char path[64], text[128];
   snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", (int)tid);
   return read_file(path, text, sizeof text) && sscanf(text, "%*s %" SCNu64, out) == 1;
+}
+
+bool os_run_delay_at(pid_t tid, uint64_t end_ns, uint64_t cpu_ns, uint64_t *out) {
+  uint64_t now = 0, cpu = 0;
+  /* Again when it lost the CPU meanwhile: that delay may be in the reading or not. */
+  for (int i = 0; i < READ_ATTEMPTS; i++) {
+    cpu = clock_thread_cpu_ns();
+    now = clock_wall_ns();
+    if (!os_run_delay_ns(tid, out))
+      return false;
+    if (clock_wall_ns() - now < READ_NS)
+      break;
+  }
+  uint64_t since = now - end_ns, on_cpu = cpu - cpu_ns;
+  uint64_t late = since > on_cpu ? since - on_cpu : 0;
+  if (late >= READ_NS)
+    *out -= late < *out ? late : *out;
+  return true;
 }
 
 /* The state stands behind the name, which may hold anything, brackets too. */

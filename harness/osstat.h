@@ -29,6 +29,12 @@ void os_usage_thread(struct os_usage *out);
 bool os_run_delay_ns(pid_t tid, uint64_t *out);
 
 /*
+ * The same of the calling thread as it was at `end_ns` (CLOCK_MONOTONIC), when it had had `cpu_ns`
+ * of CPU time. It must not have slept since: then the time off its CPU was delay, and is taken off.
+ */
+bool os_run_delay_at(pid_t tid, uint64_t end_ns, uint64_t cpu_ns, uint64_t *out);
+
+/*
  * Whether the thread of this process sleeps, so that nothing is being added to its run delay. True
  * where that cannot be read. About 20 us.
  */

@@ -73,8 +73,10 @@ static void seat_edge(void *context, unsigned index, enum team_edge edge) {
     return;
   }
   os_usage_thread(&r->end);
+  /* It may have lost its CPU after its last op: that is no part of what was measured. */
+  const struct team_member *member = team_member(w->team, index);
   r->has_delay =
-      r->has_delay && os_run_delay_ns(team_member(w->team, index)->tid, &r->delay_end_ns);
+      r->has_delay && os_run_delay_at(member->tid, member->end_ns, r->end.cpu_ns, &r->delay_end_ns);
   counter_thread_stop(&seat->counters);
 }
 

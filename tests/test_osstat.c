@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "harness/clock.h"
 #include "harness/footprint.h"
 #include "harness/osstat.h"
 #include "harness/speed.h"
@@ -159,6 +160,21 @@ static void usage_grows_with_use(void **state) {
   assert_true(os_allowed_cpus() >= 1);
 }
 
+/* Since the machine was started there was more time than this thread has waited or had. */
+static void delay_is_told_as_of_a_moment(void **state) {
+  (void)state;
+  uint64_t then, now;
+  pid_t tid = (pid_t)syscall(SYS_gettid);
+  if (access("/proc/self/schedstat", R_OK) != 0)
+    skip();
+  assert_true(os_run_delay_at(tid, clock_wall_ns(), clock_thread_cpu_ns(), &then));
+  assert_true(os_run_delay_ns(tid, &now));
+  assert_true(then <= now);
+  assert_true(os_run_delay_at(tid, 0, 0, &then));
+  assert_true(then == 0);
+  assert_false(os_run_delay_at(1 << 29, 0, 0, &then)); /* no such thread */
+}
+
 struct stat_thread {
   _Atomic pid_t tid;
   _Atomic bool quit;
@@ -281,6 +297,7 @@ int main(void) {
       WITH_ROOT(reads_steal_and_peak),
       cmocka_unit_test(the_peak_follows_touched_memory),
       cmocka_unit_test(usage_grows_with_use),
+      cmocka_unit_test(delay_is_told_as_of_a_moment),
       cmocka_unit_test(tells_sleep_from_waiting_for_a_cpu),
       cmocka_unit_test(the_calibration_loop_takes_time),
       cmocka_unit_test(proves_the_allocator),
