@@ -7,8 +7,8 @@
  *     tail        after a thread's last op, until the last op of all: wall clock
  *     run queue   runnable, not running: the kernel's schedstat, whatever it interrupted
  *     heap        CPU in the allocator: a sample of calls (harness/span.h), scaled up; calls of
- *                 more than 5 us count when they are one in 1000 or more, else they were
- *                 interrupted
+ *                 more than 5 us count when they are one in 1000 or more and not a single one
+ *                 among shorter ones, else they were interrupted
  *     CAS retry   from the first failed compare-and-swap to the end of its loop: spans, all of them
  *     scan        searching other shards: a sample of spans, scaled up
  *     lock CPU    waits for the strategy's locks, spinning or on the way to sleep: long ones
