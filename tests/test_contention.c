@@ -41,6 +41,7 @@ struct folder {
   unsigned seq;
   struct rundata d;
   char *text; /* of the last command */
+  size_t text_size;
 };
 
 static int set_up(void **state) {
@@ -927,12 +928,11 @@ static void slower_execution_stands_below_the_states(void **state) {
 
 static FILE *open_report(struct folder *p, struct report *r) {
   struct error e;
-  size_t size;
   if (!report_load(r, p->folder, &e))
     fail_msg("%s", e.text);
   free(p->text);
   p->text = NULL;
-  FILE *memory = open_memstream(&p->text, &size);
+  FILE *memory = open_memstream(&p->text, &p->text_size); /* written to when it is closed */
   assert_non_null(memory);
   return memory;
 }
