@@ -122,8 +122,10 @@ struct scene {
   struct spent one, now;
 };
 
-/* Share of the lost CPU time, in per cent. Other states may have shrunk meanwhile, so that a part
- * is more than all of it. */
+/*
+ * Share of the lost CPU time, in per cent. Other states may have shrunk meanwhile, so that a part
+ * is more than all of it.
+ */
 static double of_loss(const struct scene *s, double part) {
   double loss = s->now.available - s->one.available;
   return fmin(100, 100 * part / loss);

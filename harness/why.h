@@ -32,8 +32,7 @@ struct why {
 bool why_make(struct why *w, const struct rundata *d, const struct rundata_cell *a,
               const struct rundata_cell *b, unsigned cpus, struct error *e);
 
-/* Of ns/op alone, for cells without states too: every part is 0. Bounds are no times and refused.
- */
+/* Of ns/op alone, so of cells without states too: every part is 0. Refuses bounds: no times. */
 bool why_make_total(struct why *w, const struct rundata *d, const struct rundata_cell *a,
                     const struct rundata_cell *b, struct error *e);
 
@@ -43,6 +42,7 @@ void why_short(const struct why *w, char *text, size_t size);
 /*
  * One line under each decided difference of ns/op: its three largest parts and what all of them add
  * up to, which is a mean and so not quite the difference itself. Nothing where there are no states.
+ * The title goes behind a small or a capital w.
  */
 #define REPORT_WHY_TITLE                                                                       \
   "here each decided difference comes from, in % of the base's ns/op; parts are means of the " \

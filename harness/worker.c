@@ -31,8 +31,7 @@
 #define LINES_LIMIT_NS NS_PER_S
 #define LINES_RECORD_NS 300.0
 
-/* How long all threads together are waited for until they sleep, and how often that is looked at.
- */
+/* How long it is waited for all threads to sleep, and how often that is looked at. */
 #define ASLEEP_LIMIT_NS NS_PER_S
 #define ASLEEP_LOOK_US 100
 
