@@ -13,18 +13,19 @@ bool inversion_lower(const struct sumset *s, size_t guess, double middle, double
   double at = fmin(middle, sumset_select(s, guess)), p;
   if (!p_above(test, at, &p))
     return false;
-  if (p > alpha) {
+  bool from_inside = p > alpha;
+  while (at < middle && p <= alpha) {
+    at = sumset_next(s, at);
+    if (!p_above(test, at, &p))
+      return false;
+  }
+  /* With ties p can fall short of alpha at the middle and exceed it further out. */
+  if (from_inside || p <= alpha) {
     for (double below; (below = sumset_previous(s, at)) > -INFINITY; at = below) {
       if (!p_above(test, below, &p))
         return false;
       if (p <= alpha)
         break;
-    }
-  } else {
-    while (at < middle && p <= alpha) {
-      at = sumset_next(s, at);
-      if (!p_above(test, at, &p))
-        return false;
     }
   }
   *bound = at;

@@ -120,6 +120,18 @@ static void one_stray_value_does_not_unbound(void **state) {
   assert_estimate(shift(*state, x, 10, y, 10, 0.95), 0, 0, 0, 0);
 }
 
+/*
+ * Just below the shift 0, four under six and one: 1 of 330 arrangements is as far out. Just above
+ * it, six under four and one: 20 are, 5 with the four on top (the one in the place of any of them)
+ * and 15 with four of the six.
+ */
+static void what_lies_beyond_the_middle_counts(void **state) {
+  const double x[] = {100, 100, 100, 100}, y[] = {100, 100, 100, 100, 100, 100, 101};
+  assert_estimate(shift(*state, x, 4, y, 7, 0.95), 0, 0, 1, 0);
+  assert_estimate(shift(*state, y, 7, x, 4, 0.95), 0, -1, 0, 0);
+  assert_estimate(shift(*state, x, 4, y, 7, 0.93), 0, 0, 0, 0); /* 20 / 330 = 0.061 <= 0.07 */
+}
+
 /* --- the definition, by enumeration: small whole numbers, so that half steps miss all of them ---
  */
 
@@ -401,6 +413,7 @@ int main(void) {
       cmocka_unit_test(levels_beyond_the_approximation_bound_nothing),
       cmocka_unit_test(constant_samples_leave_one_shift),
       cmocka_unit_test(one_stray_value_does_not_unbound),
+      cmocka_unit_test(what_lies_beyond_the_middle_counts),
       cmocka_unit_test(shift_interval_is_what_the_test_accepts),
       cmocka_unit_test(signed_rank_is_what_enumeration_gives),
       cmocka_unit_test(paired_interval_is_what_the_test_accepts),
