@@ -82,7 +82,10 @@ static void seat_edge(void *context, unsigned index, enum team_edge edge) {
 
 static void seat_idle(void *context, unsigned index) {
   struct worker *w = context;
-  w->target.strategy->quiesce(w->seats[index].work.pool, w->seats[index].work.pool_thread);
+  struct workload_thread *t = &w->seats[index].work;
+  if (w->target.workload->idle) /* first: another thread may be waiting to hear of it */
+    w->target.workload->idle(t);
+  w->target.strategy->quiesce(t->pool, t->pool_thread);
 }
 
 static void seat_close(void *context, unsigned index) {

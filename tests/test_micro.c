@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const struct workload workload_micro;
 
@@ -275,16 +276,61 @@ static void handoff_puts_on_the_next_thread(void **state) {
   bench_close_all(&b);
 }
 
-/* The next thread never runs: what does not fit in between is put here, and run returns. */
+/* The second thread of the next test: held up at first, then an op at a time. */
+static _Atomic bool first_is_done;
+static void *be_held_up(void *arg) {
+  struct workload_thread *t = arg;
+  heap_thread_begin();
+  usleep(20000);
+  while (!atomic_load(&first_is_done) && !t->failed)
+    micro->run(t, 1);
+  heap_thread_end();
+  return NULL;
+}
+
+/* A next thread that does not get its CPU is waited for: the first puts what it was handed only. */
+static void handoff_waits_for_a_thread_that_is_held_up(void **state) {
+  (void)state;
+  struct bench b;
+  bench_open_threads(&b, "Micro/handoff/64B", "malloc", 2);
+  struct pool_thread *second = b.f.s->attach(b.f.pool);
+  b.t[1].pool_thread = second;
+  atomic_store(&first_is_done, false);
+  pthread_t id;
+  assert_int_equal(pthread_create(&id, NULL, be_held_up, &b.t[1]), 0);
+  bench_run(&b, 3000);
+  micro->idle(&b.t[0]); /* else the second could wait for it */
+  atomic_store(&first_is_done, true);
+  pthread_join(id, NULL);
+  assert_false(b.t[1].failed);
+  assert_true(b.t[0].pool_thread->counters.puts <= second->counters.gets);
+  assert_true(second->counters.puts >= 3000 - 1024);
+  micro->thread_close(&b.t[0]);
+  micro->thread_close(&b.t[1]);
+  b.f.s->detach(b.f.pool, second);
+  bench_close_all(&b);
+}
+
+/*
+ * The next thread has ended the phase: what does not fit in between is put here, and run returns.
+ * In the next phase it takes that.
+ */
 static void handoff_does_not_wait_for_ever(void **state) {
   (void)state;
   struct bench b;
   bench_open_threads(&b, "Micro/handoff/64B", "malloc", 2);
+  struct pool_thread *second = b.f.s->attach(b.f.pool);
+  b.t[1].pool_thread = second;
+  micro->idle(&b.t[1]);
   bench_run(&b, 3000);
   assert_int_equal(fixture_stats(&b.f).gets, 3000);
   assert_int_equal(fixture_stats(&b.f).puts, 3000 - 1024);
+  micro->idle(&b.t[0]);
+  micro->run(&b.t[1], 1);
+  assert_int_equal(second->counters.puts, 1024);
   micro->thread_close(&b.t[1]);
   micro->thread_close(&b.t[0]);
+  b.f.s->detach(b.f.pool, second);
   bench_close_all(&b);
 }
 
@@ -449,6 +495,7 @@ int main(void) {
       WITH(handoff_delivers_everything, "per-thread"),
       WITH(handoff_delivers_everything, "sync-pool"),
       cmocka_unit_test(handoff_puts_on_the_next_thread),
+      cmocka_unit_test(handoff_waits_for_a_thread_that_is_held_up),
       cmocka_unit_test(handoff_does_not_wait_for_ever),
       cmocka_unit_test(falseshare_hands_neighbours_out),
       CASE(burst_lives_as_its_name_says, "Micro/burst/128B"),

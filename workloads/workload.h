@@ -138,6 +138,13 @@ struct workload {
   void (*run)(struct workload_thread *t, uint64_t n);
 
   /*
+   * On the measuring thread, when there are no more ops for it in this phase (a stretch of the
+   * warm-up, the measured part): once a phase on every thread, on one that did no op too. NULL:
+   * the workload need not know.
+   */
+  void (*idle)(struct workload_thread *t);
+
+  /*
    * Waits until the workload's own threads have caught up and hold no scope; all measuring threads
    * have returned from run. Called before strategy->held is asked. NULL: it has no such threads.
    */

@@ -3,9 +3,10 @@
  * So every object is put on another thread than it was got on, and a heap sees remote frees only.
  *
  * An op is one object got and handed over. A thread takes what has arrived at the start of each
- * scope. Where the next thread does not keep up, this one waits for it; when that thread has ended
- * its share of the ops there is nobody to wait for, and the object is put here: that happens in
- * the last moments of a measurement only.
+ * scope. Where the next thread does not keep up, this one waits for it, as long as the scheduler
+ * keeps that thread off its CPU too: frees on the own thread are several times as fast, so that a
+ * few ms of them would make up half of the ops. When that thread has ended its share of the ops
+ * there is nobody to wait for, and the object is put here: in the last moments of a measurement.
  */
 #include "workloads/micro/micro.h"
 
@@ -15,13 +16,17 @@
 #include <stdio.h>
 
 #define ROOM 1024
-#define PATIENCE 1000 /* yields before the next thread is taken for gone */
 
 /* From one thread to the next. Producer, consumer and what passes lie on lines of their own. */
 struct edge {
   _Alignas(POOL_LINE) unsigned head; /* the producer's */
-  bool gone;                         /* the producer's: the consumer did not take anything */
   _Alignas(POOL_LINE) unsigned tail; /* the consumer's */
+  /*
+   * The consumer's: phases it has ended. All threads go through the same ones, so a producer that
+   * has ended fewer knows that nothing more will be taken in its own. Relaxed: one that hears of it
+   * late only waits a little longer.
+   */
+  _Atomic unsigned ended;
   /* NULL: free. Stored with release, loaded with acquire: the object's content goes with it. */
   _Alignas(POOL_LINE) _Atomic(void *) places[ROOM];
 };
@@ -51,32 +56,37 @@ static void *edge_pop(struct edge *edge) {
   return object;
 }
 
+/* The edge that leads to this thread. */
+static struct edge *edge_in(const struct workload_thread *t) {
+  struct handoff *h = t->state->shared;
+  return &h->edges[(t->index + h->threads - 1) % h->threads];
+}
+
 /* Puts what has arrived. Returns how much that was. */
 static unsigned receive(struct workload_thread *t, struct pool_scope *scope) {
-  struct handoff *h = t->state->shared;
-  struct edge *in = &h->edges[(t->index + h->threads - 1) % h->threads];
+  struct edge *in = edge_in(t);
   unsigned count = 0;
   for (void *object; count < ROOM && (object = edge_pop(in)); count++)
     pool_put(t->strategy, scope, 0, object);
   return count;
 }
 
+static unsigned phases_ended(struct edge *to) {
+  return atomic_load_explicit(&to->ended, memory_order_relaxed);
+}
+
 static void hand_over(struct workload_thread *t, struct pool_scope *scope, void *object) {
   struct handoff *h = t->state->shared;
   struct edge *out = &h->edges[t->index];
-  for (unsigned waited = 0; !edge_push(out, object);) {
-    if (out->gone || waited == PATIENCE) {
-      out->gone = true;
+  while (!edge_push(out, object)) {
+    if (phases_ended(out) > phases_ended(edge_in(t))) {
       pool_put(t->strategy, scope, 0, object);
       return;
     }
     /* All may wait for the next in a ring of full edges, unless each goes on receiving. */
-    if (receive(t, scope) == 0) {
+    if (receive(t, scope) == 0)
       sched_yield();
-      waited++;
-    }
   }
-  out->gone = false;
 }
 
 static bool hand_over_some(struct workload_thread *t, struct pool_scope *scope, unsigned count) {
@@ -93,6 +103,10 @@ static bool hand_over_some(struct workload_thread *t, struct pool_scope *scope, 
 
 static void run(struct workload_thread *t, uint64_t n) {
   micro_in_scopes(t, n, hand_over_some);
+}
+
+static void idle(struct workload_thread *t) {
+  atomic_fetch_add_explicit(&edge_in(t)->ended, 1, memory_order_relaxed);
 }
 
 static bool open_shared(struct workload_state *state, const struct workload_setup *setup) {
@@ -122,6 +136,7 @@ static void close_shared(struct workload_state *state) {
 /* The last thread to leave drops what is still under way; nobody else looks any more. */
 static void thread_close(struct workload_thread *t) {
   struct handoff *h = t->state->shared;
+  idle(t);
   if (atomic_fetch_sub_explicit(&h->open, 1, memory_order_acq_rel) != 1)
     return;
   for (unsigned i = 0; i < h->threads; i++)
@@ -133,6 +148,7 @@ static void thread_close(struct workload_thread *t) {
   static const struct kind kind_##bytes = MICRO_KIND(bytes);                      \
   const struct micro_shape micro_handoff_##bytes = {.kinds = &kind_##bytes,       \
                                                     .kind_count = 1,              \
+                                                    .idle = idle,                 \
                                                     .open = open_shared,          \
                                                     .close = close_shared,        \
                                                     .thread_close = thread_close, \

@@ -129,6 +129,11 @@ static void micro_run(struct workload_thread *t, uint64_t n) {
   t->state->shape->run(t, n);
 }
 
+static void micro_idle(struct workload_thread *t) {
+  if (t->state->shape->idle)
+    t->state->shape->idle(t);
+}
+
 static void micro_series(struct workload_thread *t, series_emit *emit, void *context) {
   t->state->shape->series(t, emit, context);
 }
@@ -143,6 +148,7 @@ const struct workload workload_micro = {
     .thread_open = micro_thread_open,
     .thread_close = micro_thread_close,
     .run = micro_run,
+    .idle = micro_idle,
     .series = micro_series,
     .options = micro_burst_options,
 };

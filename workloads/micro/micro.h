@@ -24,6 +24,7 @@ struct micro_shape {
   bool (*thread_open)(struct workload_thread *t);
   void (*thread_close)(struct workload_thread *t);
   void (*run)(struct workload_thread *t, uint64_t n);
+  void (*idle)(struct workload_thread *t);
   void (*series)(struct workload_thread *t, series_emit *emit, void *context);
 };
 
