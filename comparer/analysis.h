@@ -30,6 +30,7 @@ struct sample_origin {
   uint32_t seq;     /* measured order within the run */
   uint32_t process; /* samples with the same number came from one process; 0 unknown */
   uint32_t flags;   /* enum sample_flag */
+  uint32_t name;    /* of its benchmark, by number */
 };
 
 /* All samples of one (table, row, column). */

@@ -317,13 +317,15 @@ static bool bind(struct group *g, struct reader *r, struct subject *s, struct co
                           .unit = m->unit,
                           .name = c->name,
                           .file = file,
+                          .first_files = SIZE_MAX,
                           .residue = c->residue,
                           .process = UINT64_MAX};
     b.cell = find_cell(g, &wanted);
     if (!b.cell)
       return false;
     b.cell->pools_names = b.cell->pools_names || b.cell->name != c->name;
-    b.cell->pools_files = b.cell->pools_files || b.cell->file != file;
+    if (b.cell->first_files == SIZE_MAX && b.cell->file != file)
+      b.cell->first_files = b.cell->n;
     if (b.cell->residue != c->residue && !note_residue(g, b.cell, c->residue))
       return false;
   }
@@ -406,6 +408,7 @@ bool group_add(struct group *g, struct reader *r, struct text label, uint32_t fi
     return true;
   }
   struct line_origin o = {.origin = r->origin, .known = r->origin.run || r->origin.flags};
+  o.origin.name = c->name;
   if (!r->origin.run && r->process)
     o.process = (uint64_t)file << 32 | r->process;
   bool used = false;
@@ -435,6 +438,89 @@ void cell_values(const struct cell *c, double *out) {
   }
 }
 
+bool cell_pools_files(const struct cell *c) {
+  return c->n > c->first_files;
+}
+
+/* ---- samples that were read twice ---- */
+
+static int compare_origins(const void *a, const void *b, void *context) {
+  const struct sample_origin *origins = context;
+  size_t i = *(const size_t *)a, k = *(const size_t *)b;
+  const struct sample_origin *x = &origins[i], *y = &origins[k];
+  const uint64_t by[][2] = {{x->run, y->run}, {x->seq, y->seq}, {x->name, y->name}, {i, k}};
+  for (size_t at = 0; at < sizeof by / sizeof *by; at++)
+    if (by[at][0] != by[at][1])
+      return by[at][0] < by[at][1] ? -1 : 1;
+  return 0;
+}
+
+static bool same_sample(const struct sample_origin *a, const struct sample_origin *b) {
+  return a->run == b->run && a->seq == b->seq && a->name == b->name;
+}
+
+/* One pass, which is all that a cell of one run's file costs: its rounds ascend. */
+static bool may_repeat(const struct cell *c) {
+  for (size_t i = 1; c->origins && i < c->n; i++) {
+    const struct sample_origin *a = &c->origins[i - 1], *b = &c->origins[i];
+    if (b->run < a->run || (b->run == a->run && b->round <= a->round))
+      return true;
+  }
+  return false;
+}
+
+/* Moves the samples that stay to the front, in their order. */
+static void keep(struct cell *c, const bool *again, const double *values) {
+  size_t room = SMALL_CHUNK, used = 0, kept = 0, first_files = c->first_files;
+  struct chunk *chunk = c->first;
+  for (size_t i = 0; i < c->n; i++) {
+    if (again[i]) {
+      first_files -= c->first_files != SIZE_MAX && i < c->first_files;
+      continue;
+    }
+    if (used == room) {
+      chunk = chunk->next;
+      room = larger_chunk(room);
+      used = 0;
+    }
+    chunk->values[used++] = values[i];
+    c->origins[kept++] = c->origins[i];
+  }
+  c->n = kept;
+  c->first_files = first_files;
+}
+
+static bool drop_repeated(struct group *g, struct cell *c) {
+  size_t known = 0, dropped = 0;
+  size_t *order = malloc(c->n * sizeof *order);
+  bool *again = calloc(c->n, sizeof *again);
+  double *values = malloc(c->n * sizeof *values);
+  bool ok = order && again && values;
+  for (size_t i = 0; ok && i < c->n; i++)
+    if (c->origins[i].run)
+      order[known++] = i;
+  if (known)
+    qsort_r(order, known, sizeof *order, compare_origins, c->origins);
+  for (size_t i = 1; i < known; i++)
+    if (same_sample(&c->origins[order[i - 1]], &c->origins[order[i]])) {
+      again[order[i]] = true;
+      dropped++;
+    }
+  if (dropped) {
+    if (!g->repeated)
+      g->repeated_name = c->name;
+    g->repeated += dropped;
+    cell_values(c, values);
+    keep(c, again, values);
+  }
+  free(order);
+  free(again);
+  free(values);
+  return ok;
+}
+
+/* ---- in order ---- */
+
 struct cell_order {
   const uint32_t *table, *row, *column, *unit;
 };
@@ -461,6 +547,8 @@ bool group_finish(struct group *g, const struct intern *strings, size_t unit_cou
   uint32_t *column = projection_ranks(&g->column, strings);
   uint32_t *unit = calloc(unit_count + 1, sizeof *unit);
   bool ok = table && row && column && unit;
+  for (size_t i = 0; ok && i < g->cell_count; i++)
+    ok = !may_repeat(g->cells[i]) || drop_repeated(g, g->cells[i]);
   uint32_t seen = 0;
   for (size_t i = 0; ok && i < g->cell_count; i++) /* cells stand in order of appearance */
     if (!unit[g->cells[i]->unit])

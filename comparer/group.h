@@ -19,8 +19,9 @@ struct cell {
 
   /* What was put together in this cell. */
   uint32_t name, file; /* of the first sample: in group.names; index of the input */
-  bool pools_names, pools_files;
-  bool one_process; /* two values of one process or more */
+  bool pools_names;
+  size_t first_files; /* samples of `file`; SIZE_MAX while all are */
+  bool one_process;   /* two values of one process or more */
 
   /* Private. */
   struct chunk *first, *last;
@@ -48,6 +49,8 @@ struct group {
   uint32_t exclude_flags; /* samples with one of these are left out ... */
   size_t excluded;        /* ... and counted */
   size_t results;         /* lines that were used */
+  size_t repeated;        /* values that group_finish left out: read before */
+  uint32_t repeated_name; /* of the first cell that had any */
   uint32_t *column_rank;  /* by column key, after group_finish */
 
   /* Private. */
@@ -72,10 +75,14 @@ void group_free(struct group *g);
 bool group_add(struct group *g, struct reader *r, struct text file_label, uint32_t file);
 
 /*
- * Sorts the cells by table, unit, row and column in the order the expressions ask for. false
- * without memory.
+ * Sorts the cells by table, unit, row and column in the order the expressions ask for. A sample
+ * that a cell holds twice, by its run and its place there (one run's detail.txt and samples.txt),
+ * counts once: the first stays. false without memory.
  */
 bool group_finish(struct group *g, const struct intern *strings, size_t unit_count);
+
+/* Has it samples of several inputs? */
+bool cell_pools_files(const struct cell *c);
 
 /* Copies the values of a cell, in file order, to out (n of them). */
 void cell_values(const struct cell *c, double *out);

@@ -230,9 +230,9 @@ static void note_pooling(const struct poolcmp *p, FILE *err) {
   const struct cell *file_cell = NULL, *name_cell = NULL;
   for (size_t i = 0; i < p->group.cell_count; i++) {
     const struct cell *c = p->group.cells[i];
-    files += c->pools_files;
+    files += cell_pools_files(c);
     names += c->pools_names;
-    file_cell = c->pools_files && !file_cell ? c : file_cell;
+    file_cell = cell_pools_files(c) && !file_cell ? c : file_cell;
     name_cell = c->pools_names && !name_cell ? c : name_cell;
   }
   const struct text *full = p->group.names.strings;
@@ -243,6 +243,11 @@ static void note_pooling(const struct poolcmp *p, FILE *err) {
   if (names)
     fprintf(err, "poolcmp: note: %zu of %zu cells pool several benchmarks, the first with %s\n",
             names, p->group.cell_count, full[name_cell->name].p);
+  if (p->group.repeated)
+    fprintf(err,
+            "poolcmp: note: %zu values are of samples that were read before (same run, same seq) "
+            "and count once, the first with %s\n",
+            p->group.repeated, full[p->group.repeated_name].p);
 }
 
 static void note_processes(const struct poolcmp *p, FILE *err) {

@@ -170,10 +170,10 @@ static void cells_say_what_they_mix(void **state) {
   finish(&f);
   assert_string_equal(residue_of(&f, 0), "benchmarks vary in cpu, .fullname");
   assert_true(f.group.cells[0]->pools_names);
-  assert_true(f.group.cells[0]->pools_files);
+  assert_true(cell_pools_files(f.group.cells[0]));
   assert_string_equal(residue_of(&f, 1), "");
   assert_false(f.group.cells[1]->pools_names);
-  assert_true(f.group.cells[1]->pools_files);
+  assert_true(cell_pools_files(f.group.cells[1]));
   stop(&f);
   e.ignore = ".fullname,cpu";
   start(&f, e);
@@ -229,6 +229,69 @@ static void origins_exist_from_the_first_sample_that_has_one(void **state) {
   stop(&f);
 }
 
+/* Rounds of one benchmark, as a run writes them; the value is 100 + round. */
+static void read_rounds(struct fixture *f, uint32_t file, const char *run, int from, int to) {
+  char text[2000];
+  int used = 0;
+  for (int r = from; r <= to; r++)
+    used += snprintf(text + used, sizeof text - (size_t)used,
+                     "# run %s round %d seq %d\nBenchmarkA 1 %d x\n", run, r, 10 + r, 100 + r);
+  read_text(f, "a", file, text);
+}
+
+/* One run's detail.txt and samples.txt: rounds 1 to 12, then 5 to 14 of which 8 are known. */
+static void a_sample_read_twice_counts_once(void **state) {
+  (void)state;
+  struct fixture f;
+  double values[30];
+  start(&f, defaults);
+  read_rounds(&f, 0, "5f2c", 1, 12);
+  read_rounds(&f, 1, "5f2c", 5, 14);
+  finish(&f);
+  struct cell *c = f.group.cells[0];
+  assert_int_equal(c->n, 14);
+  assert_int_equal(f.group.repeated, 8);
+  assert_true(cell_pools_files(c));
+  cell_values(c, values);
+  for (int i = 0; i < 14; i++) {
+    assert_int_equal(values[i], 101 + i);
+    assert_int_equal(c->origins[i].round, 1 + i);
+  }
+  stop(&f);
+}
+
+static void a_file_of_known_samples_adds_nothing(void **state) {
+  (void)state;
+  struct fixture f;
+  start(&f, defaults);
+  read_rounds(&f, 0, "5f2c", 5, 9);
+  read_rounds(&f, 1, "5f2c", 5, 9);
+  finish(&f);
+  assert_int_equal(f.group.cells[0]->n, 5);
+  assert_false(cell_pools_files(f.group.cells[0]));
+  stop(&f);
+}
+
+/* Other runs, other benchmarks of the same process, and lines that do not say where from. */
+static void samples_that_only_look_alike_all_count(void **state) {
+  (void)state;
+  struct fixture f;
+  struct group_expressions e = defaults;
+  e.ignore = "/phase";
+  start(&f, e);
+  read_text(&f, "a", 0,
+            "# run 1 round 1 seq 4\nBenchmarkA/phase=one 1 1 x\n"
+            "# run 1 round 1 seq 4\nBenchmarkA/phase=two 1 1 x\n"
+            "# run 2 round 1 seq 4\nBenchmarkA/phase=one 1 1 x\n");
+  read_text(&f, "a", 1,
+            "# run 1 round 1 seq 5\nBenchmarkA/phase=one 1 1 x\n"
+            "# flag throttled x\nBenchmarkA/phase=one 1 1 x\nBenchmarkA/phase=one 1 1 x\n");
+  finish(&f);
+  assert_string_equal(describe(&f), "|A|a|x 6\n");
+  assert_int_equal(f.group.repeated, 0);
+  stop(&f);
+}
+
 static void many_values_of_one_process_are_noticed(void **state) {
   (void)state;
   struct fixture f;
@@ -276,6 +339,9 @@ int main(void) {
       cmocka_unit_test(cells_say_what_they_mix),
       cmocka_unit_test(values_keep_their_order_over_many_chunks),
       cmocka_unit_test(origins_exist_from_the_first_sample_that_has_one),
+      cmocka_unit_test(a_sample_read_twice_counts_once),
+      cmocka_unit_test(a_file_of_known_samples_adds_nothing),
+      cmocka_unit_test(samples_that_only_look_alike_all_count),
       cmocka_unit_test(many_values_of_one_process_are_noticed),
       cmocka_unit_test(wrong_expressions_name_their_flag),
   };

@@ -215,6 +215,21 @@ static void pooling_is_said(void **state) {
   outcome_free(&o);
 }
 
+/* As with a run's detail.txt and samples.txt: n is that of one of them, and nothing is pooled. */
+static void a_run_given_twice_counts_once(void **state) {
+  (void)state;
+  char line[300];
+  const char *path = run_file("5f2c", 10, 0.9);
+  snprintf(line, sizeof line, "-col /strategy run=%s run=%s", path, path);
+  struct outcome o = run_poolcmp(line);
+  assert_int_equal(o.status, 0);
+  assert_non_null(strstr(o.out, "n=10)"));
+  assert_non_null(strstr(o.err, "20 values are of samples that were read before"));
+  assert_null(strstr(o.err, "pool samples"));
+  outcome_free(&o);
+  unlink(path);
+}
+
 static void many_values_of_one_process_are_said(void **state) {
   (void)state;
   const char *a = strdup(samples(6, 100000, "goos: linux\npkg: p\n"));
@@ -321,6 +336,7 @@ int main(void) {
       cmocka_unit_test(rounds_of_a_run_pair),
       cmocka_unit_test(different_runs_never_pair_and_are_said),
       cmocka_unit_test(pooling_is_said),
+      cmocka_unit_test(a_run_given_twice_counts_once),
       cmocka_unit_test(many_values_of_one_process_are_said),
       cmocka_unit_test(the_same_path_twice_is_numbered),
       cmocka_unit_test(a_twin_takes_down_small_changes),
