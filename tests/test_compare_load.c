@@ -251,6 +251,37 @@ static void values_that_a_typed_object_cannot_hold_are_refused(void **state) {
                  ".spec.containers: has two items with the key [name=\"x\"]");
 }
 
+/* A Pod of one container whose environment has n names, in descending order, or n arguments. */
+static bool load_long(size_t n, bool keyed, struct error *error) {
+  struct object o;
+  char *text = malloc(100 + 30 * n);
+  assert_non_null(text);
+  size_t used = (size_t)sprintf(text,
+                                "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"spec\":{\"containers\":["
+                                "{\"name\":\"x\",\"%s\":[",
+                                keyed ? "env" : "args");
+  for (size_t i = n; i-- > 0;)
+    used += (size_t)sprintf(text + used, keyed ? "{\"name\":\"V%06zu\"}%s" : "\"%zu\"%s", i,
+                            i > 0 ? "," : "]}]}}");
+  bool ok = object_load_text("f.json", text, used, &catalog, &o, error);
+  free(text);
+  if (ok)
+    object_free(&o);
+  return ok;
+}
+
+/* An op would take too long on it; what is not told apart by key may be as long as it likes. */
+static void long_keyed_lists_are_refused(void **state) {
+  (void)state;
+  struct error error;
+  assert_true(load_long(KEYED_ITEMS_LIMIT, true, &error));
+  assert_true(load_long(KEYED_ITEMS_LIMIT + 1, false, &error));
+  assert_false(load_long(KEYED_ITEMS_LIMIT + 1, true, &error));
+  assert_non_null(strstr(error.text, "f.json: .spec.containers[0].env: has 10001 items, must have "
+                                     "at most 10000:"));
+  assert_int_equal(error.status, EXIT_INPUT);
+}
+
 static void deep_nesting_is_refused(void **state) {
   (void)state;
   static char text[20000];
@@ -338,6 +369,7 @@ int main(void) {
       cmocka_unit_test(other_kinds_are_refused),
       cmocka_unit_test(fields_outside_of_the_schema_are_refused),
       cmocka_unit_test(values_that_a_typed_object_cannot_hold_are_refused),
+      cmocka_unit_test(long_keyed_lists_are_refused),
       cmocka_unit_test(deep_nesting_is_refused),
       cmocka_unit_test(a_file_that_cannot_be_read_is_named),
       cmocka_unit_test(an_unknown_case_is_named),

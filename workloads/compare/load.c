@@ -136,7 +136,7 @@ static const struct object_kind *kind_of(const char *name, const json_t *root,
   return NULL;
 }
 
-/* ---- validation ---- */
+/* ---- size ---- */
 
 static void count(struct object *o, const struct node *node) {
   struct map_cursor cursor = {0};
@@ -153,6 +153,57 @@ static void count(struct object *o, const struct node *node) {
       count(o, value);
   }
 }
+
+/* Where a value stands, up to the root, whose parent is NULL. */
+struct place {
+  const struct place *parent;
+  struct element element;
+};
+
+static bool refuse_list(const char *name, const struct place *at, size_t items,
+                        struct error *error) {
+  struct path path = {.length = 0};
+  char text[REPORT_LINE_SIZE];
+  for (const struct place *p = at; p->parent; p = p->parent)
+    path.length++;
+  for (size_t i = path.length; i-- > 0; at = at->parent)
+    path.elements[i] = &at->element;
+  path_print(&path, text, sizeof text);
+  return error_set(
+      error, EXIT_INPUT,
+      "%s: %s: has %zu items, must have at most %zu: the time to tell them apart grows "
+      "with the square of their number",
+      name, text, items, KEYED_ITEMS_LIMIT);
+}
+
+/* Before validation, which would take as long as what is refused. */
+static bool check_lists(const char *name, const struct node *node, const struct schema *schema,
+                        const struct place *at, struct error *error) {
+  struct map_cursor cursor = {0};
+  const struct str *key;
+  struct node *value;
+  if (!schema)
+    return true; /* opaque, or a mistake that validation will name */
+  if (node->kind == NODE_LIST && schema->atom == ATOM_LIST) {
+    size_t n = node->list->count;
+    if (schema->relation != RELATION_ATOMIC && n > KEYED_ITEMS_LIMIT)
+      return refuse_list(name, at, n, error);
+    for (size_t i = 0; i < n; i++) {
+      struct place item = {at, {.index = &(int64_t){(int64_t)i}}};
+      if (!check_lists(name, &node->list->items[i], schema->elements, &item, error))
+        return false;
+    }
+  } else if (node->kind == NODE_MAP && schema->atom == ATOM_MAP) {
+    while (node_map_next(node->map, &cursor, &key, &value)) {
+      struct place entry = {at, {.field = key}};
+      if (!check_lists(name, value, schema_entry(schema, key), &entry, error))
+        return false;
+    }
+  }
+  return true;
+}
+
+/* ---- validation ---- */
 
 /* false when out of memory. */
 static bool check_tree(const struct object *o, struct op *op, struct report *report) {
@@ -224,7 +275,8 @@ static bool load(const char *name, const json_t *root, struct object *o, struct 
   if (!read_tree(name, root, o, 0, error) || !read_tree(name, root, o, 1, error))
     return false;
   count(o, &o->trees[0]);
-  return check(name, o, error) && read_typed(name, o, 0, error) && read_typed(name, o, 1, error);
+  return check_lists(name, &o->trees[0], o->kind->schema, &(struct place){NULL, {0}}, error) &&
+         check(name, o, error) && read_typed(name, o, 0, error) && read_typed(name, o, 1, error);
 }
 
 bool object_load_json(const char *name, const json_t *root, const struct catalog *catalog,

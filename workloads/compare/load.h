@@ -15,6 +15,13 @@
 /* Larger files are refused: no object of these kinds comes near. */
 #define OBJECT_FILE_LIMIT ((size_t)64 << 20)
 
+/*
+ * Longer keyed lists and sets are refused. Their items are told apart by insertion into sorted
+ * arrays, as in the Go program, which moves n^2 / 4 entries where the items come in no order; a
+ * sample holds some ops a thread, and would be given up.
+ */
+#define KEYED_ITEMS_LIMIT ((size_t)10000)
+
 struct object {
   const struct object_kind *kind;
   const void *typed[2]; /* of kind->type: equal, with no memory in common */
