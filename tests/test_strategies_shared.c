@@ -2,7 +2,7 @@
  * Pools without locks at their worst moments. A signal handler gets and puts in the middle of a
  * get or put of its own thread, which is what another thread does there at a preemption: after
  * each instruction in turn, and some thousand times a second. And trims follow closely on one
- * another while threads work.
+ * another while threads work, or meet a get or a sequence in its midst.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ enum {
   TRIMS = 4000,
   ROUNDS = 20000,
   HELD = 8,
-  WORKERS = 2
+  WORKERS = 2,
+  FENCES = 200
 };
 
 struct item {
@@ -178,13 +179,16 @@ static void an_interrupted_get_or_put_begins_again(void **spec) {
 
 #define TRAP_FLAG 0x100 /* of the flags register: SIGTRAP after each instruction */
 
-static struct { unsigned done, interfere_at; } steps;
+static struct {
+  unsigned done, interfere_at;
+  void (*interfere)(void);
+} steps;
 
 static void on_step(int signal, siginfo_t *info, void *context) {
   (void)signal, (void)info;
   if (++steps.done < steps.interfere_at)
     return;
-  interfere();
+  steps.interfere();
   ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG; /* once is enough */
 }
 
@@ -227,6 +231,7 @@ static bool step_through(struct fixture *f, struct pool_scope *scope, bool get) 
 static void run_stepped(struct fixture *f, struct pool_scope *scope) {
   struct sigaction act = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
   assert_int_equal(sigaction(SIGTRAP, &act, &before), 0);
+  steps.interfere = interfere;
   for (int get = 0; get < 2; get++) {
     steps.interfere_at = 1;
     while (step_through(f, scope, get) && doubled == 0)
@@ -239,6 +244,61 @@ static void run_stepped(struct fixture *f, struct pool_scope *scope) {
 
 static void interference_after_any_instruction_is_noticed(void **spec) {
   with_interference(*spec, run_stepped);
+}
+
+/*
+ * treiber: a trim takes the nodes of the two items of kind 0, puts follow that use them again: the
+ * lower one's for kind 1, the upper one's for kind 0. No get is among them, so that only the trim
+ * can tell a get that has read both nodes that the upper one's link has changed.
+ */
+static void trim_and_put_again(void) {
+  struct fixture *f = interrupt.f;
+  f->s->trim(f->pool);
+  for (unsigned kind = 2; kind-- > 0;) {
+    struct item *item = heap_alloc(sizeof *item);
+    item_init(item);
+    pool_put(f->s, interrupt.one, kind, item);
+  }
+}
+
+/* false: a get has fewer instructions. */
+static bool get_amid_trim(void) {
+  static const struct kind two[] = {items, items};
+  struct fixture f;
+  fixture_open(&f, "treiber", two, 2);
+  struct pool_thread *one = f.s->attach(f.pool);
+  struct pool_scope *scope = fixture_begin(&f, f.thread, NULL);
+  struct item *upper = take(&f, scope), *lower = take(&f, scope), *got[3];
+  interrupt.f = &f;
+  interrupt.one = fixture_begin(&f, one, NULL); /* without a node of its own */
+  give(&f, scope, lower);
+  give(&f, scope, upper);
+  steps.done = 0;
+  trap_flag_on();
+  got[0] = pool_get(f.s, scope, 0);
+  trap_flag_off();
+  bool reached = steps.done >= steps.interfere_at;
+  got[1] = pool_get(f.s, scope, 0);
+  got[2] = pool_get(f.s, scope, 1);
+  assert_ptr_not_equal(got[1], got[2]);
+  for (int i = 0; i < 3; i++)
+    pool_drop(f.s, f.thread, i == 2, got[i]);
+  f.s->detach(f.pool, one);
+  fixture_close(&f);
+  return reached;
+}
+
+static void a_get_notices_a_trim_after_any_instruction(void **state) {
+  (void)state;
+  struct sigaction act = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO}, before;
+  if (!SIGNALS_REACH_POOLS)
+    skip();
+  assert_int_equal(sigaction(SIGTRAP, &act, &before), 0);
+  steps.interfere = trim_and_put_again;
+  for (steps.interfere_at = 1; get_amid_trim();)
+    steps.interfere_at++;
+  assert_true(steps.interfere_at > 1);
+  assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
 }
 
 #endif
@@ -302,6 +362,78 @@ static void trims_and_work_do_not_meet(void **spec) {
   fixture_close(&f);
 }
 
+#if RESTART_SEQUENCES
+
+/* A thread that stays in a sequence of its own; its stores are for the test alone. */
+static struct { _Atomic uint32_t ping, pong, restarts, stop; } spinner;
+
+static void *spin_in_sequence(void *unused) {
+  const char *why;
+  struct rseq *self = restart_self(&why);
+  uint64_t scratch;
+  __asm__ volatile(
+      ".pushsection __rseq_cs, \"aw\"\n\t"
+      ".balign 32\n"
+      "3:\n\t"
+      ".long 0, 0\n\t"
+      ".quad 1f, 2f - 1f, 4f\n\t"
+      ".popsection\n"
+      "0:\n\t"
+      "leaq 3b(%%rip), %[scratch]\n\t"
+      "movq %[scratch], %[armed]\n"
+      "1:\n\t"
+      "movl %[ping], %k[scratch]\n\t"
+      "movl %k[scratch], %[pong]\n\t"
+      "cmpl $0, %[stop]\n\t"
+      "je 1b\n"
+      "2:\n\t"
+      ".pushsection __rseq_failure, \"ax\"\n\t"
+      ".byte 0x0f, 0xb9, 0x3d\n\t"
+      ".long %c[signature]\n"
+      "4:\n\t"
+      "incl %[restarts]\n\t"
+      "jmp 0b\n\t"
+      ".popsection\n"
+      : [scratch] "=&r"(scratch), [armed] "=m"(self->rseq_cs),
+        [pong] "=m"(*(uint32_t *)&spinner.pong), [restarts] "+m"(*(uint32_t *)&spinner.restarts)
+      : [ping] "m"(*(uint32_t *)&spinner.ping), [stop] "m"(*(uint32_t *)&spinner.stop),
+        [signature] "i"(RSEQ_SIG)
+      : "memory", "cc");
+  return unused;
+}
+
+static void wait_for_pong(uint32_t ping) {
+  atomic_store(&spinner.ping, ping);
+  while (atomic_load(&spinner.pong) != ping)
+    sched_yield();
+}
+
+/*
+ * per-cpu: a sequence that runs when a trim begins has been restarted when it ends. One that was
+ * preempted meanwhile has been anyway, so with one CPU this shows nothing.
+ */
+static void a_trim_restarts_every_sequence(void **state) {
+  (void)state;
+  struct fixture f;
+  pthread_t id;
+  if (!runs_here("per-cpu:way=rseq"))
+    skip();
+  fixture_open(&f, "per-cpu:way=rseq", &items, 1);
+  assert_int_equal(pthread_create(&id, NULL, spin_in_sequence, NULL), 0);
+  for (uint32_t i = 0; i < FENCES; i++) {
+    wait_for_pong(2 * i + 1);
+    uint32_t before = atomic_load(&spinner.restarts);
+    f.s->trim(f.pool);
+    wait_for_pong(2 * i + 2);
+    assert_true(atomic_load(&spinner.restarts) != before);
+  }
+  atomic_store(&spinner.stop, 1);
+  pthread_join(id, NULL);
+  fixture_close(&f);
+}
+
+#endif
+
 #define WITH(test, spec) \
   { #test ": " spec, test, NULL, NULL, (void *)(uintptr_t)spec }
 
@@ -310,6 +442,10 @@ int main(void) {
     WITH(an_interrupted_get_or_put_begins_again, "per-cpu:way=rseq"),
 #if defined(__x86_64__)
     WITH(interference_after_any_instruction_is_noticed, "treiber"),
+    cmocka_unit_test(a_get_notices_a_trim_after_any_instruction),
+#endif
+#if RESTART_SEQUENCES
+    cmocka_unit_test(a_trim_restarts_every_sequence),
 #endif
     WITH(trims_and_work_do_not_meet, "magazine"),
     WITH(trims_and_work_do_not_meet, "magazine:size=1"),
