@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,17 @@ static inline void scratch_script(const char *name, const char *body) {
   scratch_write(name, text);
   if (chmod(scratch_path(name), 0755) != 0)
     fail_msg("cannot make %s executable", name);
+}
+
+/* From now on no file grows beyond that: a full disk. Returns the limit before, to be set again. */
+static inline rlim_t limit_files(rlim_t most) {
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = most;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  return before;
 }
 
 /* The whole of scratch/NAME, to be freed; NULL when it is not there. */

@@ -14,8 +14,6 @@
 #include "tests/runner_fixture.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 /* --- a plan of two strategies, under two allocators, at 4 threads and 1 --------------------- */
 
@@ -363,21 +361,17 @@ static void a_run_is_loaded_from_its_files_and_its_part(void **state) {
   runfiles_close(&files);
 }
 
-/* A limit on the size of files stands for a full disk: writes fail in the middle. */
+/* Writes fail in the middle. */
 static void a_write_that_fails_leaves_whole_files(void **state) {
   (void)state;
   struct runfiles files;
-  struct rlimit before, limit;
   struct error e;
   create(&files);
   add(0, 1, 1, 10);
   assert_true(runfiles_publish(&files, &frame, &results, 1, &e));
   char *samples = scratch_read("run/samples.txt");
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-  signal(SIGXFSZ, SIG_IGN);
-  limit = before;
-  limit.rlim_cur = strlen(samples) + 150; /* room for one sample more and a piece of another */
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  /* Room for one sample more and a piece of another. */
+  rlim_t before = limit_files(strlen(samples) + 150);
   bool failed = false;
   size_t kept = 0;
   for (unsigned i = 0; i < 3 && !failed; i++) {
@@ -386,8 +380,7 @@ static void a_write_that_fails_leaves_whole_files(void **state) {
     kept += !failed;
   }
   bool published = runfiles_publish(&files, &frame, &results, 4, &e);
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-  signal(SIGXFSZ, SIG_DFL);
+  limit_files(before);
   assert_true(failed && kept >= 1);
   assert_false(published);
   assert_int_equal(e.status, EXIT_INPUT);

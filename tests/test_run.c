@@ -16,7 +16,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { MOST_WORDS = 24 };
@@ -33,6 +32,12 @@ enum { MOST_WORDS = 24 };
   "unit 1 allocs/op\\nnote arenas 3\\nnote measured-ns 1000\\nnote warmup-ns 500\\nend\\n' $1 " \
   ">&3; }\n"                                                                                    \
   "[ $command = worker ] || { say 1; exit 0; }\n"
+
+/* The seventh sample stops us: one round of four and two of the next are there. */
+#define STOPS_AT_THE_SEVENTH                                                     \
+  WORKER "echo . >>\"$here/calls\"\n"                                            \
+         "[ $(wc -l <\"$here/calls\") = 7 ] && { kill -INT $PPID; sleep 60; }\n" \
+         "say 10"
 
 /* Runs `poolbench run LINE` in the scratch folder; its output is in out.txt and err.txt there. */
 static int poolbench(const char *line) {
@@ -187,11 +192,7 @@ static void a_cell_that_does_not_finish_is_a_bound(void **state) {
 
 static void a_run_that_is_stopped_goes_on(void **state) {
   (void)state;
-  /* The seventh sample stops us: one round of four and two of the next are there. */
-  scratch_script("w.sh",
-                 WORKER "echo . >>\"$here/calls\"\n"
-                        "[ $(wc -l <\"$here/calls\") = 7 ] && { kill -INT $PPID; sleep 60; }\n"
-                        "say 10");
+  scratch_script("w.sh", STOPS_AT_THE_SEVENTH);
   assert_int_equal(poolbench(TWO_BY_TWO "--rounds 3"), EXIT_INTERRUPTED);
   assert_int_equal(count("r/samples.txt", "Benchmark"), 4);
   assert_int_equal(count("r/round.part", "Benchmark"), 2);
@@ -395,10 +396,7 @@ static void what_is_no_file_is_not_read(void **state) {
 /* Forecasts are said before the answer is known: what is measured later leaves them alone. */
 static void a_resumed_run_keeps_its_forecasts(void **state) {
   (void)state;
-  scratch_script("w.sh",
-                 WORKER "echo . >>\"$here/calls\"\n"
-                        "[ $(wc -l <\"$here/calls\") = 7 ] && { kill -INT $PPID; sleep 60; }\n"
-                        "say 10");
+  scratch_script("w.sh", STOPS_AT_THE_SEVENTH);
   assert_int_equal(poolbench(TWO_BY_TWO "--rounds 3"), EXIT_INTERRUPTED);
   json_t *r = record();
   assert_null(json_object_get(r, "forecasts"));
@@ -448,15 +446,9 @@ static void a_full_disk_stops_the_run_and_keeps_it_readable(void **state) {
   (void)state;
   /* run.json is larger than any other file here, so a limit on the others is found below it. */
   scratch_script("w.sh", WORKER "say 10");
-  struct rlimit before, limit;
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-  limit = before;
-  limit.rlim_cur = 6000;
-  signal(SIGXFSZ, SIG_IGN);
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlim_t before = limit_files(6000);
   int status = poolbench(TWO_BY_TWO "--rounds 60");
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-  signal(SIGXFSZ, SIG_DFL);
+  limit_files(before);
   assert_int_equal(status, EXIT_INPUT);
   assert_true(says("err.txt", "cannot write"));
   assert_true(says("out.txt", "--resume r"));
@@ -470,15 +462,9 @@ static void a_full_disk_stops_the_run_and_keeps_it_readable(void **state) {
 static void a_disk_without_room_for_the_plan_is_told_at_once(void **state) {
   (void)state;
   scratch_script("w.sh", WORKER "echo . >>\"$here/calls\"; say 10");
-  struct rlimit before, limit;
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-  limit = before;
-  limit.rlim_cur = 1000;
-  signal(SIGXFSZ, SIG_IGN);
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlim_t before = limit_files(1000);
   int status = poolbench(TWO_BY_TWO "--rounds 2");
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-  signal(SIGXFSZ, SIG_DFL);
+  limit_files(before);
   assert_int_equal(status, EXIT_INPUT);
   assert_true(says("err.txt", "cannot write r/run.json"));
   assert_true(says("out.txt", "kept: nothing, r has no plan yet"));
