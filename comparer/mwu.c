@@ -5,8 +5,17 @@
 #include <float.h>
 #include <math.h>
 
-void mwu_merge(const double *x, size_t nx, const double *y, size_t ny, uint32_t *sizes,
-               struct mwu_order *out) {
+/* The merged order of two samples. */
+struct order {
+  uint64_t u2;     /* pairs with x > y, doubled: 2 each, 1 a tie */
+  double ties;     /* sum of t^3 - t over groups of equal values */
+  size_t groups;   /* distinct values in the pooled sample */
+  uint32_t *sizes; /* of these groups, ascending; in scratch, NULL if not asked for */
+};
+
+/* Merges sorted x and y. sizes: room for nx + ny groups, or NULL. */
+static void merge(const double *x, size_t nx, const double *y, size_t ny, uint32_t *sizes,
+                  struct order *out) {
   uint64_t u2 = 0;
   double ties = 0;
   size_t i = 0, j = 0, groups = 0;
@@ -25,7 +34,7 @@ void mwu_merge(const double *x, size_t nx, const double *y, size_t ny, uint32_t 
       sizes[groups] = (uint32_t)t;
     groups++;
   }
-  *out = (struct mwu_order){.u2 = u2, .ties = ties, .groups = groups, .sizes = sizes};
+  *out = (struct order){.u2 = u2, .ties = ties, .groups = groups, .sizes = sizes};
 }
 
 double mwu_sigma(size_t nx, size_t ny, double ties) {
@@ -53,8 +62,8 @@ bool stats_mwu(struct stats_work *w, const double *x, size_t nx, const double *y
     if (!sizes)
       return false;
   }
-  struct mwu_order order;
-  mwu_merge(x, nx, y, ny, sizes, &order);
+  struct order order;
+  merge(x, nx, y, ny, sizes, &order);
   *out = (struct stats_mwu){.u1 = (double)order.u2 / 2, .p = 1};
 
   bool tied = order.groups < nx + ny;

@@ -83,7 +83,10 @@ static double decimal(const char *text, char **end) {
   return isdigit((unsigned char)*text) && !is_hexadecimal ? strtod(text, end) : -1;
 }
 
-bool options_duration(const char *what, const char *text, uint64_t *ns, struct error *e) {
+/*
+ * A time with its unit: ns, us, ms, s or m ("200ms", "1.5s"). what names the option in messages.
+ */
+static bool duration(const char *what, const char *text, uint64_t *ns, struct error *e) {
   static const struct {
     const char *unit;
     double ns;
@@ -114,7 +117,7 @@ bool options_duration(const char *what, const char *text, uint64_t *ns, struct e
 }
 
 static bool set_window(struct options *o, const char *value, struct error *e) {
-  if (!options_duration("--window", value, &o->window_ns, e))
+  if (!duration("--window", value, &o->window_ns, e))
     return false;
   if (o->window_ns < NS_PER_MS || o->window_ns > 60 * NS_PER_S)
     return usage(e, "--window %s: give a time from 1ms to 60s", value);
@@ -126,7 +129,7 @@ static bool set_budget(struct options *o, const char *value, struct error *e) {
     o->budget_ns = UINT64_MAX;
     return true;
   }
-  return options_duration("--budget", value, &o->budget_ns, e);
+  return duration("--budget", value, &o->budget_ns, e);
 }
 
 static bool set_rounds(struct options *o, const char *value, struct error *e) {
@@ -240,7 +243,7 @@ static bool set_trim(struct options *o, const char *value, struct error *e) {
     return usage(e, "--trim %s: give at least 64KiB of allocations between trims, such as 4MiB",
                  value);
   }
-  if (options_duration("--trim", value, &o->trim_ns, &unused) && o->trim_ns >= NS_PER_MS &&
+  if (duration("--trim", value, &o->trim_ns, &unused) && o->trim_ns >= NS_PER_MS &&
       o->trim_ns <= 60 * NS_PER_S)
     return true;
   return usage(e,

@@ -50,9 +50,4 @@ bool options_parse(int argc, char **argv, struct options *o, struct error *e);
 
 void options_help(FILE *out);
 
-/*
- * A time with its unit: ns, us, ms, s or m ("200ms", "1.5s"). what names the option in messages.
- */
-bool options_duration(const char *what, const char *text, uint64_t *ns, struct error *e);
-
 #endif

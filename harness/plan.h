@@ -144,13 +144,6 @@ void plan_note(struct plan *p, const char *format, ...) __attribute__((format(pr
 
 /* The setting by which a series is told how many seconds to wait; workload.h. */
 #define PLAN_IDLE "idle"
-/* How long a series waits, ns. */
-uint64_t plan_idle(const struct plan_case *row);
-/*
- * The row's value of one of its workload's options: the last one in row->options, else the
- * default. Ends at a comma or at the end of the string.
- */
-const char *plan_setting(const struct plan_case *row, const struct strategy_option *option);
 
 uint64_t plan_rotation(unsigned threads, unsigned cpus);
 

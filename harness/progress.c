@@ -24,7 +24,8 @@ void progress_time(double seconds, char text[16]) {
     snprintf(text, 16, "%u:%02u", s / 60, s % 60);
 }
 
-double progress_left(const struct progress *p, double done, uint64_t now_ns) {
+/* Seconds that are left, by what this session has taken so far; negative: not known yet. */
+static double time_left(const struct progress *p, double done, uint64_t now_ns) {
   double elapsed = (double)(now_ns - p->start_ns) / 1e9, here = done - p->done_before;
   return here > 0 ? elapsed * (1 - done) / here : -1;
 }
@@ -47,7 +48,7 @@ void progress_show(struct progress *p, double done, unsigned round, unsigned rou
     return;
   p->tenth = tenth;
   progress_time((double)(now_ns - p->start_ns) / 1e9, elapsed);
-  double seconds = progress_left(p, done, now_ns);
+  double seconds = time_left(p, done, now_ns);
   if (seconds >= 0)
     progress_time(seconds, left);
   snprintf(text, sizeof text, "%3.0f %%  %s gone, %s left  round %u of %u%s%s", done * 100, elapsed,

@@ -34,7 +34,4 @@ void progress_clear(struct progress *p);
 /* "1:05" or "2:00:10". */
 void progress_time(double seconds, char text[16]);
 
-/* Seconds that are left, by what this session has taken so far; negative: not known yet. */
-double progress_left(const struct progress *p, double done, uint64_t now_ns);
-
 #endif

@@ -37,7 +37,11 @@ uint64_t plan_rotation(unsigned threads, unsigned cpus) {
   return (uint64_t)((threads + cpus - 1) / cpus) * PLAN_SLICE_NS;
 }
 
-const char *plan_setting(const struct plan_case *row, const struct strategy_option *option) {
+/*
+ * The row's value of one of its workload's options: the last one in row->options, else the
+ * default. Ends at a comma or at the end of the string.
+ */
+static const char *setting(const struct plan_case *row, const struct strategy_option *option) {
   const char *text = option->fallback;
   size_t length = strlen(option->key);
   for (const char *at = row->options; at && *at;) {
@@ -49,10 +53,11 @@ const char *plan_setting(const struct plan_case *row, const struct strategy_opti
   return text;
 }
 
-uint64_t plan_idle(const struct plan_case *row) {
+/* How long a series waits, ns. */
+static uint64_t idle_time(const struct plan_case *row) {
   for (const struct strategy_option *o = row->workload->options; o && o->key; o++)
     if (strcmp(o->key, PLAN_IDLE) == 0)
-      return strtoull(plan_setting(row, o), NULL, 10) * 1000 * MS;
+      return strtoull(setting(row, o), NULL, 10) * 1000 * MS;
   return 0;
 }
 
@@ -63,7 +68,7 @@ static double series_size(const struct plan_case *row) {
     char *end;
     double usual = o->fallback ? strtod(o->fallback, &end) : 0;
     if (usual > 0 && *end == '\0' && strcmp(o->key, PLAN_IDLE) != 0)
-      size *= strtod(plan_setting(row, o), NULL) / usual;
+      size *= strtod(setting(row, o), NULL) / usual;
   }
   return size;
 }
@@ -89,7 +94,7 @@ static void expect(struct plan_cell *c, const struct plan_machine *m) {
   uint64_t start = START_NS + c->team * THREAD_NS + (uint64_t)c->row->info->open_hint_ns;
   if (c->row->info->flags & CASE_SERIES) {
     c->expected =
-        start + plan_idle(c->row) + (uint64_t)(c->row->info->op_hint_ns * series_size(c->row));
+        start + idle_time(c->row) + (uint64_t)(c->row->info->op_hint_ns * series_size(c->row));
     return;
   }
   double wall = op_wall(c, running), each = wall * c->team;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const verdict_unit_names[VERDICT_UNITS] = {
+static const char *const unit_names[VERDICT_UNITS] = {
     [VERDICT_NS] = "ns/op", [VERDICT_BYTES] = "B/op", [VERDICT_ALLOCS] = "allocs/op"};
 
 static bool constant(const struct rundata_values *v) {
@@ -37,7 +37,7 @@ static bool compare_unit(const struct rundata *d, struct stats_work *work, enum 
                          struct analysis_options o, struct row_verdict *out, size_t *count,
                          struct error *e) {
   for (unsigned row = 0; row < d->rows.count; row++) {
-    const char *name = verdict_unit_names[unit];
+    const char *name = unit_names[unit];
     const struct rundata_values *base = rundata_unit(d, rundata_headline(d, row, 0), name);
     for (unsigned column = 1; base && column < d->columns.count; column++) {
       const struct rundata_values *other = rundata_unit(d, rundata_headline(d, row, column), name);

@@ -11,7 +11,6 @@
 #include "harness/rundata.h"
 
 enum verdict_unit { VERDICT_NS, VERDICT_BYTES, VERDICT_ALLOCS, VERDICT_UNITS };
-extern const char *const verdict_unit_names[VERDICT_UNITS]; /* "ns/op" ... */
 
 struct row_verdict {
   unsigned row, column; /* column > 0 */

@@ -13,8 +13,8 @@ static const struct strategy_option *find(const struct strategy *s, const char *
   return option;
 }
 
-const char *option_text(const struct strategy *s, const struct pool_config *config,
-                        const char *key) {
+static const char *given_or_fallback(const struct strategy *s, const struct pool_config *config,
+                                     const char *key) {
   size_t length = strlen(key);
   for (size_t i = 0; i < config->option_count; i++)
     if (strncmp(config->options[i], key, length) == 0 && config->options[i][length] == '=')
@@ -30,7 +30,7 @@ static bool refuse(const struct strategy *s, const struct pool_config *config, c
 
 bool option_number(const struct strategy *s, const struct pool_config *config, const char *key,
                    uint64_t min, uint64_t max, uint64_t *out) {
-  const char *text = option_text(s, config, key);
+  const char *text = given_or_fallback(s, config, key);
   char *end;
   errno = 0;
   unsigned long long value = strtoull(text, &end, 10);
@@ -42,7 +42,7 @@ bool option_number(const struct strategy *s, const struct pool_config *config, c
 
 bool option_choice(const struct strategy *s, const struct pool_config *config, const char *key,
                    const char *const *choices, unsigned *out) {
-  const char *text = option_text(s, config, key);
+  const char *text = given_or_fallback(s, config, key);
   for (unsigned i = 0; choices[i]; i++)
     if (strcmp(choices[i], text) == 0) {
       *out = i;
