@@ -207,7 +207,8 @@ bool team_stop(struct team *team, uint64_t grace_ns) {
     return false;
   team->quit = true;
   release(team, number);
-  if (!wait_finished(team, number, deadline_ns, 0, NULL))
+  /* Of no members none arrives. */
+  if (team->started > 0 && !wait_finished(team, number, deadline_ns, 0, NULL))
     return false;
   for (unsigned i = 0; i < team->started; i++)
     pthread_join(team->members[i].thread, NULL); /* cannot fail, and it has nothing left to do */

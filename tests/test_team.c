@@ -14,6 +14,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
@@ -290,6 +291,32 @@ static int start_too_many(void) {
   return strstr(e.text, "of 4096") && strstr(e.text, "fewer threads") ? 0 : 3;
 }
 
+static long mapped_pages(void) {
+  long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  assert_non_null(f);
+  assert_int_equal(fscanf(f, "%ld", &pages), 1);
+  fclose(f);
+  return pages;
+}
+
+/* The first failure leaves the C library a stack for the next thread, the second one nothing. */
+static void a_team_without_its_first_thread_leaves_nothing(void **state) {
+  (void)state;
+  if (SANITIZED)
+    skip();
+  static const int cpu_map[] = {100000};
+  struct scene s = new_scene();
+  struct error e;
+  struct team_config config = config_for(&s, 1);
+  config.cpu_map = cpu_map;
+  assert_null(team_start(&config, 0, &e));
+  assert_non_null(strstr(e.text, "thread 0 cannot be bound to CPU 100000"));
+  long before = mapped_pages();
+  assert_null(team_start(&config, 0, &e));
+  assert_int_equal(mapped_pages(), before);
+}
+
 static void says_which_thread_could_not_start(void **state) {
   (void)state;
   if (SANITIZED) /* they need terabytes of address space */
@@ -315,6 +342,7 @@ int main(void) {
       cmocka_unit_test(a_failed_open_starts_nothing),
       cmocka_unit_test(ticks_while_ops_run),
       cmocka_unit_test(a_deadline_cuts_off),
+      cmocka_unit_test(a_team_without_its_first_thread_leaves_nothing),
       cmocka_unit_test(says_which_thread_could_not_start),
   };
   return cmocka_run_group_tests_name("team", tests, NULL, NULL);
