@@ -22,11 +22,11 @@ static bool kinds_valid(const struct kind *kinds, size_t count, const struct poo
   }
   for (size_t i = 0; i < count; i++) {
     size_t align = kinds[i].align;
-    if (kinds[i].size == 0 || (align & (align - 1)) != 0) {
+    if (kinds[i].size < sizeof(void *) || (align & (align - 1)) != 0) {
       snprintf(config->why, config->why_size,
-               "kind %s: size %zu, alignment %zu; a size is at least 1, an alignment a power of "
+               "kind %s: size %zu, alignment %zu; a size is at least %zu, an alignment a power of "
                "two or 0",
-               kinds[i].name, kinds[i].size, align);
+               kinds[i].name, kinds[i].size, align, sizeof(void *));
       return false;
     }
   }

@@ -155,7 +155,10 @@ static void report_write(const struct record *r, size_t offset, const char *site
          offset, site ? site : "it was freed");
 }
 
-/* The kinds' functions. Those of the workload are called without the lock: they may block. */
+/*
+ * The kinds' functions. Those of the workload are called without the lock, for they may block; but
+ * bytes, which only reads, under it, so that the shadow stays.
+ */
 
 static bool kind_init(unsigned kind, void *object) {
   pthread_mutex_lock(&check.lock);

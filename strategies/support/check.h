@@ -14,7 +14,7 @@
  *
  * It relies on strategies not writing into the objects they keep. Its own memory is not taken
  * from the counted heap. State is global, since get and put carry no pool: one wrapped pool may be
- * open at a time. All calls are serialised.
+ * open at a time. A lock orders its bookkeeping, not the calls.
  */
 #ifndef POOLBENCH_SUPPORT_CHECK_H
 #define POOLBENCH_SUPPORT_CHECK_H
