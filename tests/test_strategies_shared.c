@@ -263,7 +263,7 @@ static void trim_and_put_again(void) {
 
 /* false: a get has fewer instructions. */
 static bool get_amid_trim(void) {
-  static const struct kind two[] = {items, items};
+  const struct kind two[] = {items, items};
   struct fixture f;
   fixture_open(&f, "treiber", two, 2);
   struct pool_thread *one = f.s->attach(f.pool);
