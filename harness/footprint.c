@@ -148,31 +148,41 @@ static bool release_tbbmalloc(void) {
 
 static const struct known {
   const char *name;
-  const char *mark; /* part of the file's name */
+  const char *mark;   /* part of the file's name */
+  const char *symbol; /* that its library has beside malloc, whatever the file is called; or NULL */
   void (*version)(struct allocator *a);
   bool (*system_bytes)(uint64_t *bytes);
   bool (*release)(void);
 } known[] = {
-    {"jemalloc", "jemalloc", version_jemalloc, bytes_jemalloc, release_jemalloc},
-    {"gperftools", "tcmalloc", version_gperftools, bytes_gperftools, release_gperftools},
-    {"mimalloc", "mimalloc", version_mimalloc, bytes_mimalloc, release_mimalloc},
-    {"tbbmalloc", "tbbmalloc", version_of_file, NULL, release_tbbmalloc},
-    {"sanitizer", "libasan", version_of_file, NULL, NULL},
-    {"sanitizer", "libtsan", version_of_file, NULL, NULL},
-    {"sanitizer", "libclang_rt", version_of_file, NULL, NULL},
-    {"valgrind", "vgpreload", version_of_file, NULL, NULL},
-    {"glibc", "libc.so.", version_glibc, bytes_glibc, release_glibc},
+    {"jemalloc", "jemalloc", "mallctl", version_jemalloc, bytes_jemalloc, release_jemalloc},
+    {"gperftools", "tcmalloc", "tc_version", version_gperftools, bytes_gperftools,
+     release_gperftools},
+    {"mimalloc", "mimalloc", "mi_version", version_mimalloc, bytes_mimalloc, release_mimalloc},
+    {"tbbmalloc", "tbbmalloc", "__TBB_malloc_proxy", version_of_file, NULL, release_tbbmalloc},
+    {"sanitizer", "libasan", NULL, version_of_file, NULL, NULL},
+    {"sanitizer", "libtsan", NULL, version_of_file, NULL, NULL},
+    {"sanitizer", "libclang_rt", NULL, version_of_file, NULL, NULL},
+    {"valgrind", "vgpreload", NULL, version_of_file, NULL, NULL},
+    {"glibc", "libc.so.", NULL, version_glibc, bytes_glibc, release_glibc},
 };
+enum { KNOWN_COUNT = sizeof known / sizeof known[0] };
 
 static const char *file_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
 
+/* By what the file is called, else by what it has: a build of jemalloc may be called new.so. */
 static const struct known *find_known(const struct allocator *a) {
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+  Dl_info info;
+  for (size_t i = 0; i < KNOWN_COUNT; i++)
     if (strstr(file_name(a->path), known[i].mark))
       return &known[i];
+  for (size_t i = 0; i < KNOWN_COUNT; i++) {
+    void *address = known[i].symbol ? dlsym(RTLD_DEFAULT, known[i].symbol) : NULL;
+    if (address && dladdr(address, &info) && info.dli_fname && strcmp(info.dli_fname, a->path) == 0)
+      return &known[i];
+  }
   return NULL;
 }
 

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 struct allocator {
-  char name[64];    /* "glibc", "jemalloc", "gperftools", "mimalloc", "tbbmalloc", "sanitizer", or
-                       the file's name up to its first dot */
+  char name[64];    /* "glibc", "jemalloc", "gperftools", "mimalloc", "tbbmalloc", "sanitizer", by
+                       the file's name or what it exports; else the name up to its first dot */
   char version[64]; /* "unknown" when the library does not tell */
   char path[512];   /* the file that malloc is in */
 };

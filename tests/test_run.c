@@ -641,6 +641,32 @@ static void a_library_under_the_name_of_another_is_refused(void **state) {
   assert_true(says("err.txt", "this library is gperftools, not jemalloc"));
   assert_null(scratch_read("r/run.json"));
 }
+
+/* Two builds of one allocator are two files of any name: what they are is asked of them. */
+static void a_build_under_any_file_name_is_recognised(void **state) {
+  (void)state;
+  struct allocators a;
+  struct error e;
+  char line[900];
+#ifdef __SANITIZE_THREAD__
+  skip();
+#endif
+  if (!allocators_find(&a, "gperftools", NULL, &e))
+    skip();
+  scratch_write("b.so", "");
+  snprintf(line, sizeof line, "cp '%.300s' '%s'", a.items[0].path, scratch_path("b.so"));
+  allocators_free(&a);
+  assert_int_equal(system(line), 0);
+  snprintf(line, sizeof line, ONE_CELL "--allocators new=%.300s", scratch_path("b.so"));
+  assert_int_equal(poolbench(line), EXIT_DONE);
+  json_t *r = record();
+  const json_t *new = json_array_get(json_object_get(r, "allocators"), 0);
+  const char *version = json_string_value(json_object_get(new, "version"));
+  assert_string_equal(json_string_value(json_object_get(new, "name")), "new");
+  assert_string_not_equal(version, "unknown");
+  assert_null(json_object_get(json_object_get(r, "missing"), "heap-held-B"));
+  json_decref(r);
+}
 #endif
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_open, scratch_close)
@@ -680,6 +706,7 @@ int main(int argc, char **argv) {
 #ifndef __SANITIZE_ADDRESS__
       IN_SCRATCH(a_library_that_is_no_allocator_is_refused),
       IN_SCRATCH(a_library_under_the_name_of_another_is_refused),
+      IN_SCRATCH(a_build_under_any_file_name_is_recognised),
 #endif
   };
   return cmocka_run_group_tests_name("run", tests, NULL, NULL);
