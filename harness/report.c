@@ -127,27 +127,46 @@ static bool compare(const char *const *arguments, char **text, struct error *e) 
   return ok;
 }
 
-/* comparison.txt, and what the terminal shows: benchstat's layout. */
+/* Two texts, each owned by the caller of the comparer, in one; `heading` is the second one's. */
+static bool join(char **text, char *first, const char *heading, char *second, struct error *e) {
+  bool ok = asprintf(text, "%s%s%s", first, second ? heading : "", second ? second : "") >= 0;
+  if (!ok)
+    *text = NULL;
+  free(first);
+  free(second);
+  return ok || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+/* Is a row of every strategy under one allocator and under another? */
+static bool has_allocators(const struct report *r) {
+  return r->data.allocators > 1 && report_has_ops(r);
+}
+
+/*
+ * comparison.txt, and what the terminal shows: benchstat's layout. Its tables keep allocators
+ * apart, so the times of several follow side by side, the first one the base.
+ */
 static bool compare_text(const struct report *r, size_t width, char **text, struct error *e) {
-  char samples[PATH_MAX], width_text[16];
+  char samples[PATH_MAX], width_text[16], *first = NULL, *second = NULL;
   snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
   snprintf(width_text, sizeof width_text, "%zu", width);
   const char *arguments[] = {"-col", column_key(&r->data), "-width", width_text, samples, NULL};
-  return compare(arguments, text, e);
+  const char *times[] = {"-col",   "allocator", "-filter", ".unit:ns/op",
+                         "-width", width_text,  samples,   NULL};
+  if (!compare(arguments, &first, e) || (has_allocators(r) && !compare(times, &second, e))) {
+    free(first);
+    return false;
+  }
+  return join(text, first, "\nallocators side by side\n", second, e);
 }
 
 /* ns/op with intervals, corrected p and verdicts, of the samples that pass the filter. */
-static bool compare_filtered(const struct report *r, const char *filter, char **text,
-                             struct error *e) {
+static bool compare_filtered(const struct report *r, const char *column, const char *filter,
+                             char **text, struct error *e) {
   char samples[PATH_MAX];
   snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
-  const char *arguments[] = {"-col",    column_key(&r->data),
-                             "-format", "markdown",
-                             "-ci",     "-correct",
-                             "holm",    "-filter",
-                             filter,    samples,
-                             NULL,      NULL,
-                             NULL};
+  const char *arguments[] = {"-col",    column, "-format", "markdown", "-ci", "-correct", "holm",
+                             "-filter", filter, samples,   NULL,       NULL,  NULL};
   const char *twin = rundata_twin(&r->data);
   if (twin) {
     arguments[10] = "-twin";
@@ -175,10 +194,11 @@ static void family_filter(const struct report *r, size_t family, FILE *out) {
   fputc(')', out);
 }
 
-/* The review's tables, as verdicts.h decides: one a family of tests. */
-static bool compare_markdown(const struct report *r, char **text, struct error *e) {
+/* As verdicts.h decides: a table a family of tests. */
+static bool compare_families(const struct report *r, char **text, struct error *e) {
+  const char *column = column_key(&r->data);
   if (r->verdicts.family_count < 2)
-    return compare_filtered(r, ".unit:ns/op", text, e);
+    return compare_filtered(r, column, ".unit:ns/op", text, e);
   size_t size;
   FILE *out = open_memstream(text, &size);
   bool ok = out != NULL;
@@ -188,7 +208,7 @@ static bool compare_markdown(const struct report *r, char **text, struct error *
     FILE *memory = open_memstream(&filter, &length);
     if ((ok = memory != NULL)) {
       family_filter(r, f, memory);
-      ok = fclose(memory) == 0 && compare_filtered(r, filter, &part, e);
+      ok = fclose(memory) == 0 && compare_filtered(r, column, filter, &part, e);
     }
     if (ok)
       fprintf(out, "%s%s", f ? "\n" : "", part);
@@ -198,6 +218,17 @@ static bool compare_markdown(const struct report *r, char **text, struct error *
   if (out)
     ok = fclose(out) == 0 && ok;
   return ok || e->status || error_set(e, EXIT_INPUT, "out of memory");
+}
+
+/* The review's tables. */
+static bool compare_markdown(const struct report *r, char **text, struct error *e) {
+  char *first = NULL, *second = NULL;
+  if (!compare_families(r, &first, e) ||
+      (has_allocators(r) && !compare_filtered(r, "allocator", ".unit:ns/op", &second, e))) {
+    free(first);
+    return false;
+  }
+  return join(text, first, "\nAllocators side by side:\n\n", second, e);
 }
 
 /* All of a preset's columns in the older layout, which shows any number of them; NULL for two. */

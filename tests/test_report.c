@@ -706,6 +706,48 @@ static void the_comparison_is_benchstats_layout_with_the_base_first(void **state
   assert_holds(text, "geomean");
 }
 
+/* Eight rounds of one case; under the second allocator malloc takes half the time, fast the same.
+ */
+static void write_two_allocators(const struct place *p, const char *name) {
+  static const char *const allocators[] = {"zz 1", "aa 2"};
+  static const double ns[2][2] = {{1000, 300}, {500, 300}};
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", p->folder, name);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  for (int round = 1; round <= 8; round++)
+    for (int a = 0; a < 2; a++) {
+      fprintf(f, "allocator: %s\n", allocators[a]);
+      for (int s = 0; s < 2; s++)
+        write_sample(f, "Case/a", s ? "fast" : "malloc", 4, round,
+                     ns[a][s] * noise[(round + a) % 8], false);
+    }
+  assert_int_equal(fclose(f), 0);
+}
+
+/* Two builds of one allocator are compared with each other, not only strategies under each. */
+static void several_allocators_stand_side_by_side(void **state) {
+  struct place *p = *state;
+  assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
+  assert_null(strstr(read_file(p, "comparison.txt"), "side by side"));
+  write_two_allocators(p, "samples.txt");
+  write_two_allocators(p, "detail.txt");
+  assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
+  const char *at = strstr(read_file(p, "comparison.txt"), "\nallocators side by side\n");
+  assert_non_null(at);
+  const char *first = strstr(at, "zz 1"), *second = strstr(at, "aa 2");
+  assert_true(first && second && first < second); /* as listed: the base first */
+  const char *row = strstr(at, "Case/a/strategy=malloc-4");
+  assert_non_null(row);
+  assert_non_null(memmem(row, strcspn(row, "\n"), "-50.00% (p=0.000 n=8)", 21));
+  row = strstr(at, "Case/a/strategy=fast-4");
+  assert_non_null(row);
+  assert_non_null(memmem(row, strcspn(row, "\n"), "~ (p=", 5));
+  at = strstr(read_file(p, "review.md"), "Allocators side by side:");
+  assert_non_null(at);
+  assert_non_null(strstr(at, "| Case/a/strategy=malloc-4 "));
+}
+
 static void plot_data_holds_medians_and_ratios_with_intervals(void **state) {
   struct place *p = *state;
   struct report r;
@@ -869,6 +911,7 @@ int main(void) {
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
       WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
       WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),
+      WITH_RUN(several_allocators_stand_side_by_side),
       WITH_RUN(plot_data_holds_medians_and_ratios_with_intervals),
       WITH_RUN(pictures_are_drawn_when_gnuplot_is_there),
       WITH_RUN(gnuplots_own_words_are_reported),
