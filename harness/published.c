@@ -141,6 +141,17 @@ static void read_delta(const char *line, const char *test, struct published_row 
   row->sign = (row->delta > 0) - (row->delta < 0);
 }
 
+/* "64.6µs ± 8%    44.5µs ±43%": both, up to the test. */
+static double read_spread(const char *line, const char *test) {
+  static const char sign[] = "±";
+  double percent = 0;
+  for (const char *at = line; (at = strstr(at, sign)) != NULL && at < test;) {
+    at += sizeof sign - 1;
+    percent += strtod(at, NULL);
+  }
+  return percent / 100;
+}
+
 bool published_read(const char *line, size_t length, struct published_row *row) {
   char text[300];
   if (length >= sizeof text)
@@ -151,6 +162,7 @@ bool published_read(const char *line, size_t length, struct published_row *row) 
   if (!test || sscanf(text, "%63s", row->name) != 1)
     return false;
   read_delta(text, test, row);
+  row->spread = read_spread(text, test);
   read_test(test, row);
   return true;
 }

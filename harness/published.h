@@ -31,6 +31,7 @@ struct published_row {
   char name[64];   /* "Compare/Pod/structured-32" */
   int sign;        /* of the delta; 0: "~" */
   double delta;    /* relative; 0 with "~" */
+  double spread;   /* the two figures after "±" together, relative */
   double p;        /* as printed */
   unsigned n1, n2; /* samples of the old and the new column */
 };

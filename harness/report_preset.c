@@ -10,6 +10,7 @@
 #include "harness/wrap.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,7 +127,24 @@ struct tally {
   size_t measured, rows;
   double least_sight; /* the largest change that could hide in a row where none was found */
   double hidden;      /* the published change of that row */
+  struct move {       /* of the moved rows, the one that the published spread hides least */
+    char name[64];
+    double here, there, beyond; /* the change; what is hidden; how much the former is larger */
+  } move;
 };
+
+/* Figures after "±" are rounded to a per cent, and there are two. */
+#define SPREAD_ROUNDING 0.01
+
+static void note_move(const struct published_row *row, const struct comparison *c,
+                      struct tally *t) {
+  double there = row->spread + SPREAD_ROUNDING, beyond = fabs(c->delta.center) - there;
+  bool first = t->moved++ == 0;
+  if (c->absolute || (!first && beyond <= t->move.beyond))
+    return;
+  t->move = (struct move){.here = c->delta.center, .there = there, .beyond = beyond};
+  snprintf(t->move.name, sizeof t->move.name, "%s", row->name);
+}
 
 /*
  * By the case: "Request" of "Request-8", whatever the number of threads. With several allocators
@@ -160,8 +178,10 @@ static void count_row(const struct report *r, int unit, unsigned column,
   t->measured++;
   int here = direction_here(r, &v->comparison);
   if (row->sign == 0) {
-    t->still += here == 0;
-    t->moved += here != 0;
+    if (here == 0)
+      t->still++;
+    else
+      note_move(row, &v->comparison, t);
     return;
   }
   t->changes++;
@@ -217,6 +237,10 @@ static void say_counts(const struct tally *t, FILE *out) {
   if (t->still + t->moved > 0)
     fprintf(out, "%s of %zu published ~, %zu ~ here", t->changes > 0 ? ";" : "",
             t->still + t->moved, t->still);
+  if (*t->move.name)
+    fprintf(out, "; %s changed by %+.2f %% here, %s the %.0f %% that its published spread hides",
+            t->move.name, 100 * t->move.here, t->move.beyond > 0 ? "more than" : "within",
+            100 * t->move.there);
   if (t->measured < t->rows)
     fprintf(out, "; %zu of %zu rows were measured", t->measured, t->rows);
 }
