@@ -144,15 +144,16 @@ static bool has_allocators(const struct report *r) {
 
 /*
  * comparison.txt, and what the terminal shows: benchstat's layout. Its tables keep allocators
- * apart, so the times of several follow side by side, the first one the base.
+ * apart, so the times of several follow side by side, a table a strategy, the first the base.
  */
 static bool compare_text(const struct report *r, size_t width, char **text, struct error *e) {
   char samples[PATH_MAX], width_text[16], *first = NULL, *second = NULL;
   snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
   snprintf(width_text, sizeof width_text, "%zu", width);
   const char *arguments[] = {"-col", column_key(&r->data), "-width", width_text, samples, NULL};
-  const char *times[] = {"-col",   "allocator", "-filter", ".unit:ns/op",
-                         "-width", width_text,  samples,   NULL};
+  const char *times[] = {
+      "-table", column_key(&r->data), "-col",  "allocator", "-filter", ".unit:ns/op",
+      "-width", width_text,           samples, NULL};
   if (!compare(arguments, &first, e) || (has_allocators(r) && !compare(times, &second, e))) {
     free(first);
     return false;
@@ -161,16 +162,18 @@ static bool compare_text(const struct report *r, size_t width, char **text, stru
 }
 
 /* ns/op with intervals, corrected p and verdicts, of the samples that pass the filter. */
-static bool compare_filtered(const struct report *r, const char *column, const char *filter,
-                             char **text, struct error *e) {
+static bool compare_filtered(const struct report *r, const char *table, const char *column,
+                             const char *filter, char **text, struct error *e) {
   char samples[PATH_MAX];
   snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
-  const char *arguments[] = {"-col",    column, "-format", "markdown", "-ci", "-correct", "holm",
-                             "-filter", filter, samples,   NULL,       NULL,  NULL};
+  enum { TWIN = 12 };
+  const char *arguments[] = {"-table",   table,   "-col",     column, "-format",
+                             "markdown", "-ci",   "-correct", "holm", "-filter",
+                             filter,     samples, NULL,       NULL,   NULL};
   const char *twin = rundata_twin(&r->data);
   if (twin) {
-    arguments[10] = "-twin";
-    arguments[11] = twin;
+    arguments[TWIN] = "-twin";
+    arguments[TWIN + 1] = twin;
   }
   return compare(arguments, text, e);
 }
@@ -198,7 +201,7 @@ static void family_filter(const struct report *r, size_t family, FILE *out) {
 static bool compare_families(const struct report *r, char **text, struct error *e) {
   const char *column = column_key(&r->data);
   if (r->verdicts.family_count < 2)
-    return compare_filtered(r, column, ".unit:ns/op", text, e);
+    return compare_filtered(r, ".config", column, ".unit:ns/op", text, e);
   size_t size;
   FILE *out = open_memstream(text, &size);
   bool ok = out != NULL;
@@ -208,7 +211,7 @@ static bool compare_families(const struct report *r, char **text, struct error *
     FILE *memory = open_memstream(&filter, &length);
     if ((ok = memory != NULL)) {
       family_filter(r, f, memory);
-      ok = fclose(memory) == 0 && compare_filtered(r, column, filter, &part, e);
+      ok = fclose(memory) == 0 && compare_filtered(r, ".config", column, filter, &part, e);
     }
     if (ok)
       fprintf(out, "%s%s", f ? "\n" : "", part);
@@ -224,7 +227,8 @@ static bool compare_families(const struct report *r, char **text, struct error *
 static bool compare_markdown(const struct report *r, char **text, struct error *e) {
   char *first = NULL, *second = NULL;
   if (!compare_families(r, &first, e) ||
-      (has_allocators(r) && !compare_filtered(r, "allocator", ".unit:ns/op", &second, e))) {
+      (has_allocators(r) &&
+       !compare_filtered(r, column_key(&r->data), "allocator", ".unit:ns/op", &second, e))) {
     free(first);
     return false;
   }
