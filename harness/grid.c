@@ -74,29 +74,53 @@ size_t grid_width(const struct grid *g) {
   return width;
 }
 
-void grid_print(const struct grid *g, const char *indent, FILE *out) {
+/* The cells of a row in the name columns and in [from, to). */
+static void print_row(const struct grid *g, size_t row, const char *indent, size_t from, size_t to,
+                      FILE *out) {
   size_t owed = 0; /* blanks that are written only when something follows on the line */
-  for (size_t i = 0; i < g->cells; i++) {
-    size_t column = i % g->columns;
-    size_t width = column_width(g, column), used = text_columns(g->texts[i]);
+  fputs(indent, out);
+  for (size_t column = 0; column < to && row + column < g->cells; column++) {
+    if (column >= g->names && column < from)
+      continue;
+    const char *text = g->texts[row + column];
+    size_t width = column_width(g, column), used = text_columns(text);
     size_t blanks = width > used ? width - used : 0;
-    if (column == 0)
-      fputs(indent, out);
-    else
-      owed += 2;
-    if (column >= g->names)
-      owed += blanks;
-    if (*g->texts[i]) {
+    owed += (column > 0 ? 2 : 0) + (column >= g->names ? blanks : 0);
+    if (*text) {
       pad(owed, out);
       owed = 0;
     }
-    fputs(g->texts[i], out);
+    fputs(text, out);
     if (column < g->names)
       owed += blanks;
-    if (column + 1 == g->columns) {
-      fputc('\n', out);
-      owed = 0;
+  }
+  fputc('\n', out);
+}
+
+static void print_block(const struct grid *g, const char *indent, size_t from, size_t to,
+                        FILE *out) {
+  for (size_t row = 0; row < g->cells; row += g->columns)
+    print_row(g, row, indent, from, to, out);
+}
+
+void grid_print(const struct grid *g, const char *indent, FILE *out) {
+  print_block(g, indent, g->names, g->columns, out);
+}
+
+void grid_print_within(const struct grid *g, const char *indent, size_t width, FILE *out) {
+  size_t names = strlen(indent);
+  for (size_t column = 0; column < g->names; column++)
+    names += column_width(g, column) + (column > 0 ? 2 : 0);
+  for (size_t from = g->names, to; from < g->columns; from = to) {
+    size_t used = names;
+    for (to = from; to < g->columns; to++) {
+      used += 2 + column_width(g, to);
+      if (used > width && to > from)
+        break;
     }
+    if (from > g->names)
+      fputc('\n', out);
+    print_block(g, indent, from, to, out);
   }
 }
 

@@ -28,6 +28,13 @@ bool grid_add(struct grid *g, const char *format, ...) __attribute__((format(pri
  */
 void grid_print(const struct grid *g, const char *indent, FILE *out);
 
+/*
+ * The same for a line of `width` columns, indent included: a wider table comes in blocks of
+ * columns, a blank line between them, each with the names. A column that fits nowhere has a block
+ * of its own.
+ */
+void grid_print_within(const struct grid *g, const char *indent, size_t width, FILE *out);
+
 /* Columns of a terminal that grid_print fills, without the indent and without headings. */
 size_t grid_width(const struct grid *g);
 

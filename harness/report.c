@@ -341,7 +341,7 @@ static void print_list(const struct report *r, const char *heading,
 static bool print_grid(const char *title, struct grid *g, bool made, struct error *e) {
   if (made) {
     wrap_print(title, terminal_width(), stdout);
-    grid_print(g, "  ", stdout);
+    grid_print_within(g, "  ", terminal_width(), stdout);
     putchar('\n');
   }
   grid_free(g);

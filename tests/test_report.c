@@ -524,6 +524,40 @@ static void figures_of_latency_do_not_fall_from_left_to_right(void **state) {
   report_free(&r);
 }
 
+/* The text of a table within a width; the caller frees it. */
+static char *within(const struct grid *g, size_t width) {
+  char *text = NULL;
+  size_t size;
+  FILE *memory = open_memstream(&text, &size);
+  assert_non_null(memory);
+  grid_print_within(g, "  ", width, memory);
+  assert_int_equal(fclose(memory), 0);
+  return text;
+}
+
+static void a_table_that_is_too_wide_comes_in_blocks(void **state) {
+  (void)state;
+  static const char *const texts[] = {"",    "one", "two", "three", /* a heading follows */
+                                      "Row", "",    "",    "",      "  x", "10", "200", "3"};
+  struct grid g;
+  grid_init(&g, 4, 1);
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    assert_true(grid_add(&g, "%s", texts[i]));
+  char *whole = within(&g, 22), *cut = within(&g, 21), *single = within(&g, 1);
+  assert_string_equal(whole, "       one  two  three\n"
+                             "  Row\n"
+                             "    x   10  200      3\n");
+  assert_string_equal(cut, "       one  two\n  Row\n    x   10  200\n\n"
+                           "       three\n  Row\n    x      3\n");
+  assert_string_equal(single, "       one\n  Row\n    x   10\n\n"
+                              "       two\n  Row\n    x  200\n\n"
+                              "       three\n  Row\n    x      3\n");
+  free(whole);
+  free(cut);
+  free(single);
+  grid_free(&g);
+}
+
 static void values_have_three_digits_and_a_prefix(void **state) {
   (void)state;
   static const struct {
@@ -905,6 +939,7 @@ int main(void) {
       WITH_RUN(the_footprint_table_shows_who_holds_what),
       WITH_RUN(the_latency_table_shows_percentiles),
       PLACE(figures_of_latency_do_not_fall_from_left_to_right),
+      cmocka_unit_test(a_table_that_is_too_wide_comes_in_blocks),
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
       cmocka_unit_test(sentences_are_broken_at_blanks),
       cmocka_unit_test(sentences_are_as_wide_as_the_terminal),
