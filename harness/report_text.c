@@ -134,7 +134,7 @@ static void undecided_row(const struct report *r, const struct row_verdict *v, c
                           const char *bullet, FILE *out) {
   const struct comparison *c = &v->comparison;
   const struct rundata_cell *cell = rundata_headline(&r->data, v->row, v->column);
-  char between[80];
+  char between[80], rounds[40] = "more than 1000";
   fprintf(out, "%s%s%s%s %s%s%s: ", bullet, tick, r->data.rows.names[v->row], tick, tick,
           r->data.columns.names[v->column], tick);
   if (cell && rundata_has_bound(rundata_unit(&r->data, cell, "ns/op"))) {
@@ -147,9 +147,12 @@ static void undecided_row(const struct report *r, const struct row_verdict *v, c
   if (isfinite(c->smallest_effect))
     fprintf(out, "; changes below %.1f %% are out of this run's sight", 100 * c->smallest_effect);
   if (c->needed)
-    fprintf(out, "; %zu rounds would decide", c->needed);
+    snprintf(rounds, sizeof rounds, "%zu", c->needed);
+  /* What is far larger than the margin needs no more than the rounds that hopeless() names. */
+  if (isinf(c->smallest_effect))
+    fprintf(out, "; a change of %.0f %% would take %s rounds", 100 * r->verdicts.margin, rounds);
   else
-    fputs("; more than 1000 rounds would be needed", out);
+    fprintf(out, "; %s rounds would %s", rounds, c->needed ? "decide" : "be needed");
   fputc('\n', out);
 }
 

@@ -368,7 +368,10 @@ static void too_few_rounds_for_the_family_are_said(void **state) {
   const char *text = said(p, report_undecided, &r);
   assert_holds(text, "the smallest p of so few rounds, 0.1, times 1 row is above 0.05");
   assert_holds(text, "(--rounds 4)");
-  assert_holds(text, "- `C` `b`: +99.0 % (so few rounds give no interval)");
+  assert_holds(text,
+               "- `C` `b`: +99.0 % (so few rounds give no interval); a change of 3 % would take "
+               "4 rounds\n");
+  assert_null(strstr(text, "would decide")); /* a change of 99 % does not take more than these 4 */
   report_free(&r);
 }
 
