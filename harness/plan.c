@@ -224,6 +224,25 @@ static void choose_numbers(struct plan *p, const struct options *o, const struct
   p->trim_bytes = o->trim_bytes;
 }
 
+/* Rows are named by the threads that were asked for, so it is said where fewer measure. */
+static void note_fewer_threads(struct plan *p) {
+  char list[400] = "";
+  size_t used = 0;
+  const struct plan_case *last = NULL;
+  for (size_t i = 0; i < p->cell_count; i++) {
+    const struct plan_cell *c = &p->cells[i];
+    bool first = c->row != last && c->allocator == p->cells[0].allocator;
+    bool measured = c->headline && c->rounds > 0;
+    if (!measured || c->team >= c->threads || !first || used >= sizeof list)
+      continue;
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s %u", last ? ", " : "",
+                             c->row->info->name, c->team);
+    last = c->row;
+  }
+  if (last)
+    plan_note(p, "fewer threads than asked for, as many as the case can use: %s", list);
+}
+
 static bool build(struct plan *p, const struct options *o, const struct allocators *allocators,
                   const struct plan_machine *machine, bool hurried, struct error *e) {
   *p = (struct plan){.hurried = hurried};
@@ -238,6 +257,7 @@ static bool build(struct plan *p, const struct options *o, const struct allocato
   if (ok) {
     plan_schedule(p, o, machine);
     plan_note_settings(p, o);
+    note_fewer_threads(p);
   } else {
     plan_free(p);
   }

@@ -441,6 +441,8 @@ static void a_case_for_few_threads_keeps_its_name_and_a_small_team(void **state)
   assert_int_equal(f.plan.cell_count, 1);
   assert_int_equal(f.plan.cells[0].threads, 8);
   assert_int_equal(f.plan.cells[0].team, 4);
+  assert_true(
+      notes(&f.plan, "fewer threads than asked for, as many as the case can use: Micro/few 4"));
   done(&f);
 }
 
