@@ -44,7 +44,8 @@ END
 }
 
 # Children run beside a waiting shell, since bash defers traps while one is in the foreground.
-# Ctrl-C reaches the child through the terminal's process group; a signal sent to this script
+# bash has commands that run beside it ignore Ctrl-C; run gives them back what this script began
+# with. So it reaches the child through the terminal's process group; a signal sent to this script
 # alone is passed on. Whoever was interrupted, nothing is started afterwards.
 child=0 interrupted=0
 
@@ -69,7 +70,10 @@ trap 'forward HUP' HUP
 # run COMMAND...: runs it with this script's stdin and returns its status; 130 when interrupted.
 run() {
   local status
-  "$@" <&0 &
+  (
+    trap - INT QUIT
+    exec "$@"
+  ) <&0 &
   child=$!
   wait "$child"
   status=$?
@@ -94,7 +98,9 @@ jobs() { nproc 2>/dev/null || echo 1; }
 # build DIR LOG: make's output is shown only when it fails.
 build() {
   local dir=$1 log=$2
-  mkdir -p "${log%/*}" 2>/dev/null || fail 3 "cannot write to ${log%/*}"
+  if ! mkdir -p "${log%/*}" 2>/dev/null || ! : 2>/dev/null >"$log"; then
+    fail 3 "cannot write $log: building needs a checkout of your own (what is built runs by itself: $poolbench run --help)"
+  fi
   [[ -x $dir/build/poolbench ]] || say "building${3:+ $3} ..."
   # Not this script's environment of flags from an outer make.
   if ! run env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -C "$dir" -j"$(jobs)" all >"$log" 2>&1; then
@@ -145,6 +151,7 @@ place() {
     esac
     shift
   done
+  [[ $folder != -* ]] || folder=./$folder
   [[ -z $folder ]] || return
   folder=results/latest
   [[ . -ef $root ]] && return

@@ -36,6 +36,9 @@ static const char setup_script[] =
     "{ printf '%s' \"${0##*/}\"; printf ' <%s>' \"$@\"; echo; } >>\"$LOG\"\n"
     "make_folder() { local p; for p; do [[ $p != /*results/* ]] || mkdir -p \"$p\"; done; }\n"
     "wait_long() { exec sleep 30; }\n"
+    "wait_for_int() { trap 'echo INT >>\"$LOG\"; exit 130' INT; trap '' TERM; echo ready "
+    ">>\"$LOG\"\n"
+    "  for ((n = 0; n < 300; n++)); do sleep 0.1; done; }\n"
     "[[ $1 != run ]] || { ${RUN_DOES:-:} \"$@\"; exit \"${RUN_EXIT:-0}\"; }\n"
     "END\n"
     "chmod +x fake\n"
@@ -99,6 +102,10 @@ static void options_reach_the_measurement_unchanged_and_a_report_follows(void **
   assert_string_equal(calls(s),
                       "poolbench <run> <--cpus> <32> <--cases> <Compare/Pod/* x> <--out> <a b>\n"
                       "poolbench <report> <--no-plots> <a b>\n");
+  /* report has no -x. */
+  assert_int_equal(shell(s, "rm \"$LOG\"; " RUN "--cpus 2 --out=-x"), 0);
+  assert_string_equal(calls(s), "poolbench <run> <--cpus> <2> <--out=-x>\n"
+                                "poolbench <report> <./-x>\n");
 }
 
 static void results_go_to_the_checkout_from_wherever_it_is_called(void **state) {
@@ -173,6 +180,14 @@ static void a_failed_build_shows_what_the_compiler_said(void **state) {
   assert_says(s, "heap.c:7: error: oops");
 }
 
+/* A folder in the log's place, as root may write everywhere. */
+static void a_checkout_that_cannot_be_written_to_is_named(void **state) {
+  struct sandbox *s = *state;
+  assert_int_equal(shell(s, "mkdir -p \"$T/check out/build/make.log\"; " RUN "--cpus 2"), 3);
+  assert_says(s, "check out/build/make.log: building needs a checkout of your own");
+  assert_null(strstr(s->output, "the build failed"));
+}
+
 static void a_signal_to_the_script_alone_ends_the_measurement(void **state) {
   struct sandbox *s = *state;
   int status = shell(s, "export RUN_DOES='wait_long'\ncd \"$T/check out\"\n./run.sh --cpus 2 &\n"
@@ -181,6 +196,19 @@ static void a_signal_to_the_script_alone_ends_the_measurement(void **state) {
                         "wait $!");
   assert_int_equal(status, 130);
   assert_string_equal(calls(s), "poolbench <run> <--cpus> <2>\n");
+}
+
+/* A group of its own stands in for the terminal's, which Ctrl-C signals as a whole. */
+static void ctrl_c_reaches_the_measurement_as_such(void **state) {
+  struct sandbox *s = *state;
+  int status = shell(s, "export RUN_DOES='wait_for_int'\ncd \"$T/check out\"\nset -m\n"
+                        "./run.sh --cpus 2 &\n"
+                        "for ((i = 0; i < 600; i++)); do grep -qs ready \"$LOG\" && break\n"
+                        "sleep 0.05; done\n"
+                        "kill -INT -- -$!\n"
+                        "wait $!");
+  assert_int_equal(status, 130);
+  assert_string_equal(calls(s), "poolbench <run> <--cpus> <2>\nready\nINT\n");
 }
 
 static void another_revision_is_built_and_becomes_an_arm(void **state) {
@@ -287,6 +315,8 @@ int main(void) {
       TEST(a_wrong_command_is_a_usage_error),
       TEST(a_failed_build_shows_what_the_compiler_said),
       TEST(a_signal_to_the_script_alone_ends_the_measurement),
+      TEST(ctrl_c_reaches_the_measurement_as_such),
+      TEST(a_checkout_that_cannot_be_written_to_is_named),
       TEST(another_revision_is_built_and_becomes_an_arm),
       TEST(missing_packages_are_installed_by_one_call),
       TEST(an_optional_package_that_is_not_to_be_had_costs_only_itself),
