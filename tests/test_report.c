@@ -15,10 +15,12 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -710,6 +712,26 @@ static void the_review_is_complete_and_fits_a_comment(void **state) {
   assert_false(exists(p, "plots"));
 }
 
+static void a_full_disk_leaves_the_last_report(void **state) {
+  struct place *p = *state;
+  struct rlimit before, limit;
+  assert_int_equal(report(p, "--no-plots"), EXIT_DONE);
+  char *first = strdup(read_file(p, "comparison.txt"));
+  assert_non_null(first);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  limit = before;
+  limit.rlim_cur = strlen(first) / 2;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  int status = report(p, "--no-plots");
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_DFL);
+  assert_int_equal(status, EXIT_INPUT);
+  assert_string_equal(read_file(p, "comparison.txt"), first);
+  assert_false(exists(p, "comparison.txt.new"));
+  free(first);
+}
+
 static void a_review_that_would_not_fit_leaves_tables_out_and_says_so(void **state) {
   struct place *p = *state;
   struct report r;
@@ -950,6 +972,7 @@ int main(void) {
       cmocka_unit_test(sentences_are_as_wide_as_the_terminal),
       WITH_RUN(only_files_that_are_there_are_listed),
       WITH_RUN(a_fifo_in_a_tables_place_is_not_waited_for),
+      WITH_RUN(a_full_disk_leaves_the_last_report),
       WITH_RUN(the_review_is_complete_and_fits_a_comment),
       WITH_RUN(a_review_that_would_not_fit_leaves_tables_out_and_says_so),
       WITH_RUN(the_comparison_is_benchstats_layout_with_the_base_first),
