@@ -2,8 +2,12 @@
 #include "harness/plural.h"
 #include "harness/progress.h"
 #include "harness/run.h"
+#include "harness/shellword.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 void announce_machine(const struct run *run) {
@@ -118,6 +122,34 @@ static void print_failures(const struct run *run) {
              run->plan.cells[i].name + 9, RUN_GIVE_UP_AFTER);
 }
 
+/* A program that lies beside this one, by the path that this one was called by. */
+static void add_program(char *out, size_t size, const char *name) {
+  const char *slash = strrchr(program_invocation_name, '/');
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - program_invocation_name) : 0,
+           program_invocation_name, name);
+  shellword_add(out, size, path);
+}
+
+/* Commands to be copied, so that they have to work where this one did. */
+static void print_commands(const char *folder, const char *samples) {
+  char path[PATH_MAX + 16], command[4 * PATH_MAX] = "";
+  if (samples) {
+    snprintf(path, sizeof path, "%s/%s", folder, samples);
+    add_program(command, sizeof command, "poolcmp");
+    shellword_add(command, sizeof command, "-col");
+    shellword_add(command, sizeof command, "/strategy");
+    shellword_add(command, sizeof command, path);
+    printf("compare what is there: %s\n", command);
+  }
+  *command = '\0';
+  add_program(command, sizeof command, "poolbench");
+  shellword_add(command, sizeof command, "run");
+  shellword_add(command, sizeof command, "--resume");
+  shellword_add(command, sizeof command, folder);
+  printf("go on:                 %s\n", command);
+}
+
 /* The run ended early: what is there, and how to use it and to go on. */
 static void print_kept(const struct run *run) {
   const char *folder = run->files.folder;
@@ -127,10 +159,8 @@ static void print_kept(const struct run *run) {
   }
   printf("kept: %u whole round%s, %zu sample%s in all, in %s\n", run->rounds_done,
          plural(run->rounds_done), run->results.count, plural((double)run->results.count), folder);
-  if (run->results.count)
-    printf("compare what is there:  poolcmp -col /strategy %s/%s\n", folder,
-           run->rounds_done ? "samples.txt" : "round.part");
-  printf("go on:                  poolbench run --resume %s\n", folder);
+  const char *samples = run->rounds_done ? "samples.txt" : "round.part";
+  print_commands(folder, run->results.count ? samples : NULL);
 }
 
 static void print_left_out(const char *what, unsigned measured, unsigned planned) {

@@ -6,6 +6,7 @@
 #include "comparer/poolcmp.h"
 #include "harness/plural.h"
 #include "harness/published.h"
+#include "harness/shellword.h"
 #include "harness/why.h"
 #include "harness/wrap.h"
 
@@ -27,20 +28,6 @@ struct report_options {
 
 /* --- Facts. */
 
-/* Appends a word as a shell would have to be given it; size is all of out's room. */
-static void add_word(char *out, size_t size, const char *word) {
-  size_t used = strlen(out);
-  if (*word && !strpbrk(word, " *?'\"\\$&;|<>()[]{}`~#!")) {
-    snprintf(out + used, size - used, " %s", word);
-    return;
-  }
-  used += (size_t)snprintf(out + used, size - used, " '");
-  for (; *word && used < size; word++)
-    used += (size_t)snprintf(out + used, size - used, *word == '\'' ? "'\\''" : "%c", *word);
-  if (used < size)
-    snprintf(out + used, size - used, "'");
-}
-
 /* The options as they were given, behind the front door's name. */
 static void read_command(struct report *r) {
   char *out = r->facts.command;
@@ -49,7 +36,7 @@ static void read_command(struct report *r) {
   json_array_foreach(list, i, word) {
     const char *text = json_string_value(word);
     if (i > 0 && text)
-      add_word(out, size, text);
+      shellword_add(out, size, text);
   }
   if (*out) {
     char options[sizeof r->facts.command];
@@ -423,9 +410,10 @@ static void print_files(const struct report *r, bool plots) {
          has_file(folder, "sweep.txt") ? "; sweep.txt: the other counts" : "");
   if (plots)
     puts("  plots/           pictures as SVG and PNG, where gnuplot is there, and their data");
-  char path[2 * PATH_MAX] = "";
-  add_word(path, sizeof path, folder);
-  printf("into a review: gh pr comment --body-file%s/review.md   (or paste it)\n", path);
+  char review[PATH_MAX + 16], word[2 * PATH_MAX] = "";
+  snprintf(review, sizeof review, "%s/review.md", folder);
+  shellword_add(word, sizeof word, review);
+  printf("into a review: gh pr comment --body-file%s   (or paste it)\n", word);
 }
 
 /* Code in a review comment scrolls sideways beyond about this width. */

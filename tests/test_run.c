@@ -197,7 +197,7 @@ static void a_run_that_is_stopped_goes_on(void **state) {
   assert_int_equal(count("r/samples.txt", "Benchmark"), 4);
   assert_int_equal(count("r/round.part", "Benchmark"), 2);
   assert_true(says("err.txt", "SIGINT"));
-  assert_true(says("out.txt", "--resume r"));
+  assert_true(says("out.txt", "poolbench run --resume r"));
   assert_true(says("out.txt", "poolcmp -col /strategy r/samples.txt"));
   json_t *r = record();
   assert_string_equal(text_at(r, "status"), "interrupted");
