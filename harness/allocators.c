@@ -143,7 +143,9 @@ static bool add_item(struct allocators *a, const char *item, const char *const *
   return error_set(e, EXIT_USAGE,
                    "--allocators: unknown allocator \"%s\"%s; there are glibc, jemalloc, "
                    "gperftools, mimalloc, tbbmalloc, LABEL=/path/lib.so and all",
-                   item, suggest_text(&near, ""));
+                   item,
+                   strcasestr(item, "tcmalloc") ? "; Debian's tcmalloc is gperftools"
+                                                : suggest_text(&near, ""));
 }
 
 static bool add_list(struct allocators *a, const char *list, const char *const *folders,

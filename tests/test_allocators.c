@@ -104,6 +104,7 @@ static void wrong_lists_say_what_would_be_right(void **state) {
   (void)state;
   char list[200];
   refuses("jemaloc", EXIT_USAGE, "did you mean jemalloc");
+  refuses("tcmalloc", EXIT_USAGE, "tcmalloc is gperftools");
   refuses("tcmalloc", EXIT_USAGE, "gperftools");
   refuses("glibc,glibc", EXIT_USAGE, "twice");
   refuses("glibc,", EXIT_USAGE, "empty element");
