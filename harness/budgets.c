@@ -42,7 +42,7 @@ static bool find(const struct rundata_values *total, size_t i, const struct rund
 
 static bool load(struct budget_set *b, const struct rundata *d, const struct rundata_cell *c,
                  int states) {
-  *b = (struct budget_set){.threads = c ? c->threads : 0};
+  *b = (struct budget_set){.threads = c ? c->team : 0};
   const struct rundata_values *total = c ? rundata_unit(d, c, "ns/op") : NULL;
   if (!total || !total->origins)
     return true;
@@ -56,7 +56,7 @@ static bool load(struct budget_set *b, const struct rundata *d, const struct run
     for (int k = 0; all && k < states; k++) {
       const char *unit = unit_infos[budget_units[k]].name;
       all = find(total, i, rundata_unit(d, c, unit), &s.state[k]);
-      s.state[k] /= c->threads;
+      s.state[k] /= c->team;
     }
     if (all)
       b->samples[b->n++] = s;

@@ -1,9 +1,10 @@
 /*
  * Time budgets of a run's cells: the states of every sample (budget.h), and one split that adds up.
  *
- * All times are thread time per op divided by the threads, so that the states of a cell add up to
- * its ns/op. Medians of parts do not add up to the median of a sum; so the centre of every state is
- * its mean over the same samples, the middle half by ns/op, which is robust and additive.
+ * All times are thread time per op divided by the threads that measured, so that the states of a
+ * cell add up to its ns/op. Medians of parts do not add up to the median of a sum; so the centre of
+ * every state is its mean over the same samples, the middle half by ns/op, which is robust and
+ * additive.
  */
 #ifndef POOLBENCH_BUDGETS_H
 #define POOLBENCH_BUDGETS_H
@@ -20,7 +21,7 @@ struct budget_sample {
 struct budget_set {
   struct budget_sample *samples;
   size_t n;
-  unsigned threads;
+  unsigned threads; /* that measured: the cell's team */
 };
 
 /* An empty set when the cell is NULL or has no states. false without memory. */

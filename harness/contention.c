@@ -37,7 +37,7 @@ static bool spent_of(struct spent *s, const struct rundata *d, const struct rund
     return false;
   bool ok = true;
   if (set.n > 0 && (ok = budgets_center(&set, &center))) {
-    double m = c->threads < cpus ? c->threads : cpus, n = c->threads;
+    double m = c->team < cpus ? c->team : cpus, n = c->team;
     s->known = true;
     s->available = m * center.total;
     s->heap = n * center.state[BUDGET_HEAP];
@@ -309,7 +309,7 @@ static bool judge(struct contention *c, const struct scene *s, size_t row, size_
   bool ok = true;
   if (!compare_threads(c, s))
     return false;
-  if (!judge_work(c, s->d, row, column, s->threads, s->cpus, &s->one, &s->now))
+  if (!judge_work(c, s->d, row, column, s->cell->threads, s->cpus, &s->one, &s->now))
     return false;
   if (doubtful(c, s))
     return true;
@@ -344,6 +344,8 @@ bool contention_judge(struct contention *c, const struct rundata *d, size_t row,
   struct scene s = {.d = d, .threads = threads, .cpus = cpus ? cpus : 1};
   s.one_cell = rundata_cell(d, row, column, 1);
   s.cell = rundata_cell(d, row, column, threads);
+  if (s.cell)
+    s.threads = s.cell->team;
   if (!spent_of(&s.one, d, s.one_cell, s.cpus) || !spent_of(&s.now, d, s.cell, s.cpus))
     return false;
   if (s.cell && rundata_has_bound(rundata_unit(d, s.cell, "ns/op")))
@@ -352,7 +354,7 @@ bool contention_judge(struct contention *c, const struct rundata *d, size_t row,
         "it");
   else if (!s.now.known)
     say(c, CONTENTION_UNKNOWN, "not decided: no states were measured");
-  else if (threads == 1)
+  else if (s.cell->team == 1)
     say(c, CONTENTION_UNKNOWN, "one thread: nothing to share");
   else if (!s.one.known)
     say(c, CONTENTION_UNKNOWN,

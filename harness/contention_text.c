@@ -133,7 +133,7 @@ static bool add_states(const struct view *v, struct grid *g) {
  */
 static double slower(const struct view *v, size_t column, bool machine) {
   const struct contention *c = &v->judged[column];
-  return (machine ? c->slower_machine : c->slower) / v->threads;
+  return (machine ? c->slower_machine : c->slower) / v->sets[column].threads;
 }
 
 static bool add_slower(const struct view *v, bool machine, struct grid *g) {
@@ -176,7 +176,7 @@ static double counter_value(const struct view *v, size_t column, const struct co
   if (!c || !rundata_median(v->d, c, l->unit, &value))
     return NAN;
   if (!l->per)
-    return l->kind == GRID_NS ? value / v->threads : value;
+    return l->kind == GRID_NS ? value / c->team : value;
   return rundata_median(v->d, c, l->per, &per) && per > 0 ? value / per * (l->percent ? 100 : 1)
                                                           : NAN;
 }
@@ -244,9 +244,9 @@ static bool sensitivity_text(const struct rundata *d, size_t row, size_t column,
                              char text[SENSITIVITY]) {
   struct sensitivity s;
   char bounds[60] = "", others[80] = "";
-  unsigned m = threads < cpus ? threads : cpus;
   if (!contention_sensitivity(&s, d, row, column, threads))
     return false;
+  unsigned team = rundata_cell(d, row, column, threads)->team, m = team < cpus ? team : cpus;
   if (isfinite(s.lo) && isfinite(s.hi))
     snprintf(bounds, sizeof bounds, " (%.2f to %.2f)", s.lo, s.hi);
   if (s.foreign > CONTENTION_MOST_FOREIGN)

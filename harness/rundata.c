@@ -350,7 +350,7 @@ static bool place_cell(struct rundata *d, struct rundata_cell *c) {
     append(row, "@", text_of(c->allocator));
   if (!*column)
     strcpy(column, "-");
-  c->threads = p.threads;
+  c->threads = c->team = p.threads;
   bool ok = place_names(d, c, row, column);
   free(row);
   return ok;
@@ -403,6 +403,22 @@ static void find_headline(struct rundata *d, bool marked) {
   }
 }
 
+/* run.json says where a case used fewer threads than it was asked for. */
+static void find_teams(struct rundata *d) {
+  const json_t *cell, *cells = rundata_fact(d, "plan.cells");
+  size_t i;
+  json_array_foreach(cells, i, cell) {
+    const char *name = json_string_value(json_object_get(cell, "name"));
+    json_int_t team = json_integer_value(json_object_get(cell, "team"));
+    /* The reader takes Go's prefix off. */
+    if (!name || strncmp(name, "Benchmark", 9) != 0)
+      continue;
+    for (size_t k = 0; k < d->cell_count; k++)
+      if (team > 0 && team < d->cells[k].threads && strcmp(name + 9, d->cells[k].name) == 0)
+        d->cells[k].team = (unsigned)team;
+  }
+}
+
 static bool load_all(struct rundata *d, struct reader *r, struct error *e) {
   size_t finished = 0, unfinished = 0, headline = 0;
   if (!load_json(d, e) || !read_samples(d, r, "detail.txt", MUST_EXIST, add_sample, &finished, e) ||
@@ -414,6 +430,7 @@ static bool load_all(struct rundata *d, struct reader *r, struct error *e) {
     return error_set(e, EXIT_NOTHING, "%s: no samples in detail.txt", d->folder);
   d->partial = unfinished > 0;
   find_headline(d, headline > 0);
+  find_teams(d);
   return true;
 }
 

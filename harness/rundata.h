@@ -29,6 +29,7 @@ struct rundata_cell {
   char *name;      /* the benchmark's full name: with the allocator the cell's identity */
   char *allocator; /* its label, "" when the file names none */
   unsigned row, column, threads;
+  unsigned team;                /* threads that measured: fewer where it cannot use as many */
   bool headline;                /* stands in samples.txt or memory.txt; else in sweep.txt */
   bool series;                  /* memory over time: its units are called PHASE:UNIT */
   struct rundata_values *units; /* those that came, in the order of the files */

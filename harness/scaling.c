@@ -30,20 +30,6 @@ static void find_cores(struct scaling *s, unsigned most) {
     s->cores = (unsigned)fmin(fmin(cores, floor(quota)), most ? most : cores);
 }
 
-/* A case may have used fewer threads than it was asked for; run.json says so. */
-static bool uses_all_threads(const struct rundata *d, const struct rundata_cell *c) {
-  const json_t *cell, *cells = rundata_fact(d, "plan.cells");
-  size_t i;
-  json_array_foreach(cells, i, cell) {
-    const char *name = json_string_value(json_object_get(cell, "name"));
-    json_int_t team = json_integer_value(json_object_get(cell, "team"));
-    /* The reader takes Go's prefix off. */
-    if (name && strncmp(name, "Benchmark", 9) == 0 && strcmp(name + 9, c->name) == 0)
-      return team == 0 || team == (json_int_t)c->threads;
-  }
-  return true;
-}
-
 /* --- Points. */
 
 static void add_point(struct scaling_curve *c, const struct scaling *s,
@@ -56,7 +42,7 @@ static void add_point(struct scaling_curve *c, const struct scaling *s,
              ranks.hi <= v->n ? v->sorted[ranks.hi - 1] : NAN},
   };
   p->on_cores = cell->threads <= s->cores && !rundata_has_bound(v) && p->ns.value > 0 &&
-                c->on_cores < BOOTSTRAP_CELLS && uses_all_threads(s->data, cell);
+                c->on_cores < BOOTSTRAP_CELLS && cell->team == cell->threads;
   c->on_cores += p->on_cores;
 }
 

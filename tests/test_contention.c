@@ -29,7 +29,7 @@ static const double noise[ROUNDS] = {1.00, 1.01, 0.99, 1.02, 0.98, 1.005, 0.995,
 /* What the CPUs did for an op, in ns; what is left of threads x ns/op is the run queue's. */
 struct made {
   const char *strategy;
-  unsigned threads;
+  unsigned threads, team;                           /* team: 0 where all of them measure */
   double ns, work, heap, spin, locked, sleep, scan; /* ns: of an op, the others over all threads */
   double misses, hold, remainder, acquired, gets, steals, scans;
   double foreign; /* NAN: cannot be told */
@@ -68,8 +68,8 @@ static int tear_down(void **state) {
 }
 
 static void write_sample(struct folder *p, const struct made *m, unsigned round) {
-  double f = noise[round], queue = m->threads * m->ns - m->work - m->heap - m->spin - m->locked -
-                                   m->sleep - m->scan - m->remainder;
+  double f = noise[round], queue = (m->team ? m->team : m->threads) * m->ns - m->work - m->heap -
+                                   m->spin - m->locked - m->sleep - m->scan - m->remainder;
   p->seq++;
   fprintf(p->detail, "# run beef round %u seq %u\n", round + 1, p->seq);
   fprintf(p->detail, "BenchmarkC/strategy=%s-%u\t100\t%.9g ns/op\t10 allocs/op", m->strategy,
@@ -471,6 +471,39 @@ static void write_json(const struct folder *p, const char *text) {
   assert_non_null(f);
   assert_true(fputs(text, f) >= 0);
   assert_int_equal(fclose(f), 0);
+}
+
+/*
+ * Of eight threads asked for, the case used three on four CPUs: 300 ns of thread time an op, of
+ * which 180 are work. One thread takes 300.
+ */
+static void a_smaller_team_is_what_the_states_add_up_over(void **state) {
+  struct folder *p = *state;
+  struct budget_set set;
+  struct contention c;
+  add(p, (struct made){.strategy = "s", .threads = 1, .ns = 300, .work = 180, .heap = 120});
+  add(p,
+      (struct made){.strategy = "s", .threads = 8, .team = 3, .ns = 100, .work = 180, .heap = 120});
+  add(p, (struct made){.strategy = "s", .threads = 16, .team = 1, .ns = 300, .work = 300});
+  write_json(p, "{\"plan\": {\"cells\": ["
+                "{\"name\": \"BenchmarkC/strategy=s-8\", \"threads\": 8, \"team\": 3},"
+                "{\"name\": \"BenchmarkC/strategy=s-16\", \"threads\": 16, \"team\": 1}]}}");
+  load(p);
+  assert_int_equal(rundata_cell(&p->d, 0, 0, 1)->team, 1);
+  assert_true(budgets_load(&set, &p->d, rundata_cell(&p->d, 0, 0, 8)));
+  near(set.samples[0].total, 100);
+  near(set.samples[0].state[BUDGET_WORK], 60);
+  near(set.samples[0].state[BUDGET_HEAP], 40);
+  budgets_by_cpu(&set, 4);
+  near(set.samples[0].state[BUDGET_WORK], 60);
+  near(set.samples[0].state[BUDGET_SLEEP], 0);
+  budgets_free(&set);
+  assert_true(contention_judge(&c, &p->d, 0, 0, 8, 4));
+  assert_int_equal(c.verdict, CONTENTION_SCALES);
+  near(c.efficiency, 1);
+  holds(c.text, "3.00x the throughput of one thread on 3 CPUs");
+  assert_true(contention_judge(&c, &p->d, 0, 0, 16, 4));
+  assert_string_equal(c.text, "one thread: nothing to share");
 }
 
 /* Runs a command with what it prints, on both streams, in p->text. Returns its status. */
@@ -1104,6 +1137,7 @@ int main(void) {
       ON_A_RUN(limits_of_a_fitted_law_are_named),
       ON_A_RUN(limits_that_are_not_known_are_one_line),
       ON_A_RUN(limits_of_many_cases_come_in_tables_that_fit_a_page),
+      ON_A_RUN(a_smaller_team_is_what_the_states_add_up_over),
       ON_A_RUN(the_tables_fit_a_page_and_scaling_follows_once),
       ON_A_RUN(one_thread_count_has_one_line_on_scaling),
       ON_A_RUN(commands_look_at_the_cells_that_were_asked_for),
