@@ -370,9 +370,9 @@ bool poolcmp_render(const struct poolcmp *p, const struct poolcmp_options *o, FI
 static void look_at_output(struct poolcmp_options *o, FILE *out) {
   int fd = fileno(out);
   bool terminal = fd >= 0 && isatty(fd);
-  const char *no_color = getenv("NO_COLOR");
-  o->render.color =
-      o->color == COLOR_ALWAYS || (o->color == COLOR_AUTO && terminal && !(no_color && *no_color));
+  const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
+  bool plain = !kind || strcmp(kind, "dumb") == 0 || (no_color && *no_color);
+  o->render.color = o->color == COLOR_ALWAYS || (o->color == COLOR_AUTO && terminal && !plain);
   struct winsize size;
   if (terminal && !o->width_set && ioctl(fd, TIOCGWINSZ, &size) == 0)
     o->render.width = size.ws_col;

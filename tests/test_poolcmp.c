@@ -324,8 +324,38 @@ static void a_full_disk_is_an_error(void **state) {
   free(err_text);
 }
 
+/* Whether a comparison on a terminal of this kind is coloured; less than a terminal buffers. */
+static bool is_colored(const char *kind, const char *no_color) {
+  char text[4096];
+  char *words[] = {(char *)"poolcmp", (char *)old_path, (char *)slow_path};
+  int keyboard = posix_openpt(O_RDWR | O_NOCTTY);
+  if (keyboard < 0 || grantpt(keyboard) != 0 || unlockpt(keyboard) != 0)
+    skip();
+  FILE *screen = fopen(ptsname(keyboard), "w"), *err = fopen("/dev/null", "w");
+  assert_non_null(screen);
+  assert_non_null(err);
+  setenv("TERM", kind, 1);
+  setenv("NO_COLOR", no_color, 1);
+  assert_int_equal(poolcmp_run(3, words, screen, err), 0);
+  fclose(screen);
+  fclose(err);
+  bool colored = false;
+  for (ssize_t n; (n = read(keyboard, text, sizeof text)) > 0;)
+    colored = colored || memchr(text, '\033', (size_t)n) != NULL;
+  close(keyboard);
+  return colored;
+}
+
+static void colour_is_for_terminals_that_have_it(void **state) {
+  (void)state;
+  assert_true(is_colored("xterm", ""));
+  assert_false(is_colored("xterm", "1"));
+  assert_false(is_colored("dumb", ""));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(colour_is_for_terminals_that_have_it),
       cmocka_unit_test(status_says_what_happened),
       cmocka_unit_test(a_missing_file_prints_no_table),
       cmocka_unit_test(wrong_usage_is_explained),
