@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -79,10 +80,22 @@ static bool make_own_folder(struct runfiles *r, const char *host, struct error *
   return error_errno(e, EXIT_INPUT, "cannot make the folder %s", r->folder);
 }
 
+/* Two runs in one folder would take turns in overwriting each other's files. */
+static bool lock_folder(struct runfiles *r, struct error *e) {
+  r->lock = open(r->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  /* A file system that knows no locks keeps nobody from measuring. */
+  if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return true;
+  close(r->lock);
+  r->lock = -1;
+  return error_set(e, EXIT_INPUT, "another poolbench measures into %s; wait for its end or stop it",
+                   r->folder);
+}
+
 bool runfiles_create(struct runfiles *r, const char *out, const char *host, struct error *e) {
-  *r = (struct runfiles){.part = -1};
+  *r = (struct runfiles){.part = -1, .lock = -1};
   if (!out)
-    return make_own_folder(r, host, e);
+    return make_own_folder(r, host, e) && lock_folder(r, e);
   if (strlen(out) >= sizeof r->folder)
     return error_set(e, EXIT_USAGE, "--out: the path is too long");
   snprintf(r->folder, sizeof r->folder, "%s", out);
@@ -96,11 +109,11 @@ bool runfiles_create(struct runfiles *r, const char *out, const char *host, stru
     return false;
   if (access(out, W_OK | X_OK) != 0)
     return error_errno(e, EXIT_INPUT, "cannot write into --out %s", out);
-  return true;
+  return lock_folder(r, e);
 }
 
 bool runfiles_open(struct runfiles *r, const char *folder, struct error *e) {
-  *r = (struct runfiles){.part = -1, .recorded = true};
+  *r = (struct runfiles){.part = -1, .lock = -1, .recorded = true};
   const char *path = folder ? folder : RESULTS_FOLDER "/latest";
   char target[NAME_MAX + 1] = "";
   if (strlen(path) >= sizeof r->folder)
@@ -114,7 +127,7 @@ bool runfiles_open(struct runfiles *r, const char *folder, struct error *e) {
   /* Messages name the run itself: latest will be another one tomorrow. */
   if (!folder && readlink(path, target, sizeof target - 1) > 0)
     snprintf(r->folder, sizeof r->folder, RESULTS_FOLDER "/%s", target);
-  return true;
+  return lock_folder(r, e);
 }
 
 /* --- whole files ------------------------------------------------------------------------- */
@@ -326,4 +339,7 @@ bool runfiles_publish(struct runfiles *r, const struct results_frame *f,
 
 void runfiles_close(struct runfiles *r) {
   close_part(r);
+  if (r->lock >= 0)
+    close(r->lock);
+  r->lock = -1;
 }

@@ -20,11 +20,13 @@ struct runfiles {
   long long part_size;                        /* bytes of whole samples in it */
   const struct allocator_arm *part_allocator; /* whose line is in force in it */
   bool recorded;                              /* run.json is there: the run can be resumed */
+  int lock;                                   /* the folder, locked until runfiles_close */
 };
 
 /*
  * Makes the folder. out: where it goes, must not be there yet or be empty; NULL: a new
- * results/<time>-<host>, and results/latest points there. EXIT_INPUT when that cannot be.
+ * results/<time>-<host>, and results/latest points there. EXIT_INPUT when that cannot be, or when
+ * another process measures into it; the same for runfiles_open.
  */
 bool runfiles_create(struct runfiles *r, const char *out, const char *host, struct error *e);
 

@@ -426,11 +426,26 @@ static void a_run_of_its_own_is_dated_and_latest(void **state) {
   assert_true(runfiles_create(&files, NULL, "some-host", &e));
   assert_true(runfiles_create(&second, NULL, "some-host", &e));
   assert_true(readlink("results/latest", target, sizeof target - 1) > 0);
+  runfiles_close(&second);
   assert_true(runfiles_open(&files, NULL, &e));
   assert_int_equal(chdir(here), 0);
   assert_string_equal(strrchr(second.folder, '/') + 1, target);
   assert_string_equal(files.folder, second.folder);
   assert_non_null(strstr(second.folder, "-some-host"));
+}
+
+static void a_folder_takes_one_run_at_a_time(void **state) {
+  (void)state;
+  struct runfiles files, second;
+  struct error e;
+  assert_true(runfiles_create(&files, scratch_path("taken"), "host", &e));
+  assert_false(runfiles_create(&second, scratch_path("taken"), "host", &e));
+  assert_int_equal(e.status, EXIT_INPUT);
+  assert_non_null(strstr(e.text, "another poolbench measures into"));
+  assert_false(runfiles_open(&second, scratch_path("taken"), &e));
+  runfiles_close(&files);
+  assert_true(runfiles_open(&second, scratch_path("taken"), &e));
+  runfiles_close(&second);
 }
 
 static void a_broken_record_is_told_with_its_place(void **state) {
@@ -467,6 +482,7 @@ int main(void) {
       WITH_PLAN(a_write_that_fails_leaves_whole_files),
       WITH_PLAN(a_folder_with_something_in_it_is_refused),
       WITH_PLAN(a_run_of_its_own_is_dated_and_latest),
+      WITH_PLAN(a_folder_takes_one_run_at_a_time),
       WITH_PLAN(a_broken_record_is_told_with_its_place),
   };
   return cmocka_run_group_tests_name("results", tests, NULL, NULL);
