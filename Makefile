@@ -87,21 +87,24 @@ $(BUILD)/%.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# What the objects are compiled with, so that a change of flags rebuilds them. A first build says
-# which packages are missing before the compiler trips over the first header.
+# What the objects are compiled with, so that a change of flags rebuilds them (-Werror changes none).
+# A first build says which packages are missing before the compiler trips over the first header.
+OBJECTS_BY = $(CC) $(filter-out -Werror,$(ALL_CFLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@[ -e $@ ] || harness/deps.sh check build
-	@printf '%s\n' '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || printf '%s\n' '$(CC) $(ALL_CFLAGS)' >$@
+	@printf '%s\n' '$(OBJECTS_BY)' | cmp -s - $@ || printf '%s\n' '$(OBJECTS_BY)' >$@
 FORCE:
+.PHONY: FORCE
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# The registry, from the file names alone.
+# The registry, from the file names alone: written each time, since a file that is gone is newer than
+# nothing, and replaced when it differs.
 identifier = $(subst -,_,$(1))
-$(BUILD)/registry.c: $(STRATEGY_SRC) $(WORKLOAD_SRC) $(WORKLOAD_DIR_SRC) Makefile
+$(BUILD)/registry.c: FORCE
 	@mkdir -p $(@D)
 	@{ echo '/* Written by make from the names in strategies/ and workloads/. */'; \
 	   echo '#include "workloads/workload.h"'; \
@@ -112,7 +115,8 @@ $(BUILD)/registry.c: $(STRATEGY_SRC) $(WORKLOAD_SRC) $(WORKLOAD_DIR_SRC) Makefil
 	   for n in $(call identifier,$(WORKLOAD_NAMES)); do echo "extern const struct workload workload_$$n;"; done; \
 	   echo 'const struct workload *const workloads[] = {'; \
 	   for n in $(call identifier,$(WORKLOAD_NAMES)); do echo "    &workload_$$n,"; done; \
-	   echo '    NULL};'; } >$@
+	   echo '    NULL};'; } >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $(BUILD)/obj/registry.o: $(BUILD)/registry.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<

@@ -8,6 +8,7 @@
 
 #include "strategies/pool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static char storage[STRATEGY_SPEC_MAX];
@@ -111,8 +112,32 @@ static void a_short_buffer_is_enough(void **state) {
     }
 }
 
+/* A folder with the Makefile and empty files: the registry is made of their names alone, and
+ * objects depend on the flags. */
+static void make_follows_files_and_flags_that_come_and_go(void **state) {
+  (void)state;
+  assert_int_equal(
+      system(
+          "set -e; root=$PWD; t=$(mktemp -d /tmp/poolbench-registry.XXXXXX); cd $t\n"
+          "trap 'rm -rf $t' EXIT; unset MAKEFLAGS MAKELEVEL BUILD\n"
+          "cp $root/Makefile .; mkdir strategies workloads; touch strategies/a-b.c strategies/c.c "
+          "workloads/w.c\n"
+          "names() { make -s b/registry.c BUILD=b; grep -o '&[a-z_]*' b/registry.c | tr '\\n' ' '; "
+          "}\n"
+          "[ \"$(names)\" = '&strategy_a_b &strategy_c &workload_w ' ]\n"
+          "before=$(stat -c %y b/registry.c); names; [ \"$(stat -c %y b/registry.c)\" = "
+          "\"$before\" ]\n"
+          "rm strategies/c.c; [ \"$(names)\" = '&strategy_a_b &workload_w ' ]\n"
+          "touch workloads/v.c; [ \"$(names)\" = '&strategy_a_b &workload_v &workload_w ' ]\n"
+          "touch b/flags\n"
+          "for o in -O0 -O1; do make -s b/flags BUILD=b CFLAGS=$o; grep -q -- \" $o \" b/flags; "
+          "done\n"),
+      0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(make_follows_files_and_flags_that_come_and_go),
       cmocka_unit_test(the_required_ones_are_there),
       cmocka_unit_test(they_are_sorted_and_complete),
       cmocka_unit_test(a_spec_is_a_name_and_options),
