@@ -179,7 +179,7 @@ void report_why(const struct report *r, const char *tick, const char *bullet, FI
     char text[200];
     if ((word != VERDICT_FASTER && word != VERDICT_SLOWER) ||
         !why_make(&w, d, base, rundata_headline(d, v->row, v->column),
-                  base && base->threads > cpus ? cpus : 0, &e))
+                  base && base->team > cpus ? cpus : 0, &e))
       continue;
     why_short(&w, text, sizeof text);
     fprintf(out, "%s%s%s%s %s %+.1f %%: %s; all parts %+.1f %%\n", bullet, tick,
@@ -273,8 +273,8 @@ static bool print_row(const struct rundata *d, const struct selection *s, size_t
   *any = true;
   if (!print_why(&w, a_name, b_name))
     return error_set(e, EXIT_INPUT, "out of memory");
-  if (cpus && threads > cpus) {
-    wrap_printf(stdout, "  %u threads share %u CPU%s: the same by what the CPUs did\n", threads,
+  if (cpus && x->team > cpus) {
+    wrap_printf(stdout, "  %u threads share %u CPU%s: the same by what the CPUs did\n", x->team,
                 cpus, plural(cpus));
     if (!why_make(&w, d, x, y, cpus, e))
       return false;
