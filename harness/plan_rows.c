@@ -37,6 +37,14 @@ static bool case_matches(const struct workload_case *c, const char *patterns) {
   return false;
 }
 
+/* Has it a case that runs without being called by its name? */
+static bool is_offered(const struct workload *w) {
+  for (const struct workload_case *c = w->cases; c->name; c++)
+    if (!(c->flags & CASE_HIDDEN))
+      return true;
+  return false;
+}
+
 static bool known_suite(const char *suite, struct error *e) {
   struct suggest near;
   char list[300] = "";
@@ -46,6 +54,8 @@ static bool known_suite(const char *suite, struct error *e) {
   for (size_t i = 0; workloads[i]; i++) {
     if (strcmp(workloads[i]->name, suite) == 0)
       return true;
+    if (!is_offered(workloads[i]))
+      continue;
     suggest_offer(&near, workloads[i]->name);
     if (used < sizeof list)
       used += (size_t)snprintf(list + used, sizeof list - used, "%s, ", workloads[i]->name);

@@ -149,7 +149,11 @@ static const struct workload w_micro = {.name = "micro",
                                         .quick_options = "objects=100",
                                         .open = micro_open,
                                         .close = micro_close};
-const struct workload *const workloads[] = {&w_compare, &w_micro, NULL};
+static const struct workload_case checks_cases[] = {
+    {.name = "Checks/crash", .flags = CASE_HIDDEN, .disciplines = DISCIPLINE_ALL, .op_hint_ns = 1},
+    {.name = NULL}};
+static const struct workload w_checks = {.name = "checks", .cases = checks_cases};
+const struct workload *const workloads[] = {&w_compare, &w_micro, &w_checks, NULL};
 
 /* --- helpers ----------------------------------------------------------------------------- */
 
@@ -677,6 +681,15 @@ static void assert_arms(const struct plan *p, const char *labels) {
   assert_string_equal(text, labels);
 }
 
+static void suites_without_a_case_to_offer_are_not_named(void **state) {
+  (void)state;
+  struct fixture f;
+  struct error e;
+  assert_false(try_plan(&f, "--suite chceks", 2, &e));
+  assert_non_null(strstr(e.text, "there are compare, micro, all"));
+  assert_null(strstr(e.text, "checks"));
+}
+
 static void planted_delays_are_arms_beside_their_strategy(void **state) {
   (void)state;
   static const struct {
@@ -1107,6 +1120,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_quick_preset_keeps_its_rows, with_sync_pool,
                                       without_sync_pool),
       cmocka_unit_test(unknown_words_name_the_nearest),
+      cmocka_unit_test(suites_without_a_case_to_offer_are_not_named),
       cmocka_unit_test(planted_delays_are_arms_beside_their_strategy),
       cmocka_unit_test(wrong_delays_say_what_would_be_right),
       cmocka_unit_test(windows_hold_four_rotations),
