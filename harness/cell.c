@@ -94,3 +94,7 @@ bool cell_fits_private(const struct workload_case *c, char *why, size_t why_size
     return refuse(why, why_size, "a series looks into one pool, private ones are many");
   return true;
 }
+
+unsigned cell_attached(const struct workload_case *c, unsigned threads) {
+  return threads + c->own_threads + (c->flags & CASE_OWN_THREAD_EACH ? threads : 0);
+}

@@ -64,6 +64,9 @@ bool cell_fits(const struct workload_case *c, const struct strategy *s, enum dis
 /* The same for pools=private: nothing of the case may pass from thread to thread. */
 bool cell_fits_private(const struct workload_case *c, char *why, size_t why_size);
 
+/* How many threads are attached to the cell's pool at once: measuring ones and the case's own. */
+unsigned cell_attached(const struct workload_case *c, unsigned threads);
+
 /* Measures the cell in this process and fills the sample (errors go into sample->error). */
 void worker_measure(const struct cell *cell, struct sample *sample);
 

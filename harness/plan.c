@@ -258,9 +258,10 @@ static bool build(struct plan *p, const struct options *o, const struct allocato
     plan_schedule(p, o, machine);
     plan_note_settings(p, o);
     note_fewer_threads(p);
-  } else {
-    plan_free(p);
+    ok = plan_check_threads(p, e);
   }
+  if (!ok)
+    plan_free(p);
   return ok;
 }
 

@@ -2,7 +2,9 @@
  * The arms of a plan: strategies with their options and disciplines, the base first. See
  * plan_parts.h.
  */
+#include "harness/cell.h"
 #include "harness/plan_parts.h"
+#include "harness/plural.h"
 #include "harness/presets.h"
 
 #include <stdlib.h>
@@ -16,17 +18,25 @@ static const char *const default_strategies[] = {"malloc",           "global-loc
  * Values of options are known to the strategy alone, so one pool is opened and closed: a bad value
  * is said now, not once a sample.
  */
+static bool opens(const struct strategy *s, const char *const *options, size_t count,
+                  unsigned threads, char *why, size_t why_size) {
+  static const struct kind any = {.name = "probe", .size = 64};
+  struct pool_config config = {.options = options,
+                               .option_count = count,
+                               .threads = threads,
+                               .why = why,
+                               .why_size = why_size};
+  struct pool *pool = s->open(&any, 1, &config);
+  if (pool)
+    s->close(pool);
+  return pool != NULL;
+}
+
 static bool check_values(const char *option, const struct strategy *s, const char *const *options,
                          size_t count, const char *spec, struct error *e) {
-  static const struct kind any = {.name = "probe", .size = 64};
   char why[300] = "";
-  struct pool_config config = {
-      .options = options, .option_count = count, .threads = 1, .why = why, .why_size = sizeof why};
-  struct pool *pool = s->open(&any, 1, &config);
-  if (!pool)
-    return error_set(e, EXIT_USAGE, "%s: %s: %s", option, spec, why);
-  s->close(pool);
-  return true;
+  return opens(s, options, count, 1, why, sizeof why) ||
+         error_set(e, EXIT_USAGE, "%s: %s: %s", option, spec, why);
 }
 
 /* Reads NAME[:key=value...][+discipline]. */
@@ -288,4 +298,36 @@ bool plan_choose_arms(struct plan *p, const struct options *o, struct error *e) 
     p->preset_new = &p->arms[p->preset->new_column + (o->twin ? 1 : 0)];
   }
   return ok;
+}
+
+/* The measured cell of the arm that attaches the most threads; NULL: none is measured. */
+static const struct plan_cell *fullest_cell(const struct plan *p, const struct plan_arm *arm) {
+  const struct plan_cell *fullest = NULL;
+  unsigned most = 0;
+  for (size_t i = 0; i < p->cell_count; i++) {
+    const struct plan_cell *c = &p->cells[i];
+    unsigned attached = cell_attached(c->row->info, c->team);
+    if (c->arm != arm || c->rounds == 0 || attached <= most)
+      continue;
+    fullest = c;
+    most = attached;
+  }
+  return fullest;
+}
+
+bool plan_check_threads(const struct plan *p, struct error *e) {
+  for (size_t i = 0; i < p->arm_count; i++) {
+    const struct plan_cell *c = fullest_cell(p, &p->arms[i]);
+    char storage[STRATEGY_SPEC_MAX], why[600] = "";
+    const char *options[STRATEGY_MAX_OPTIONS], *spec = p->arms[i].spec;
+    size_t count;
+    if (!c)
+      continue;
+    unsigned threads = cell_attached(c->row->info, c->team);
+    const struct strategy *s = strategy_parse(spec, storage, options, &count, why, sizeof why);
+    if (!s || !opens(s, options, count, threads, why, sizeof why))
+      return error_set(e, EXIT_USAGE, "%s cannot run %s, which has %u thread%s at --cpus %u: %s",
+                       spec, c->row->info->name, threads, plural(threads), c->threads, why);
+  }
+  return true;
 }

@@ -19,6 +19,12 @@ void plan_note_settings(struct plan *p, const struct options *o);
 bool plan_choose_arms(struct plan *p, const struct options *o, struct error *e);
 void plan_free_arm(struct plan_arm *a);
 
+/*
+ * plan_arms.c: refuses an arm that cannot be opened for as many threads as its cells attach; after
+ * the schedule, which may give cells up.
+ */
+bool plan_check_threads(const struct plan *p, struct error *e);
+
 /* plan_fit.c: gives up cells and rounds until the expected time is within the budget; notes it. */
 void plan_fit(struct plan *p, unsigned cpus);
 

@@ -49,12 +49,6 @@ static bool open_workload(struct worker *w) {
   return false;
 }
 
-/* Measuring threads and those that the workload attaches besides them. */
-static unsigned most_attached(const struct worker *w) {
-  unsigned each = w->of.flags & CASE_OWN_THREAD_EACH ? w->cell.threads : 0;
-  return w->cell.threads + w->of.own_threads + each;
-}
-
 static bool open_pool(struct worker *w) {
   const struct worker_target *target = &w->target;
   size_t kind_count;
@@ -63,7 +57,7 @@ static bool open_pool(struct worker *w) {
   struct pool_config config = {
       .options = target->options,
       .option_count = target->option_count,
-      .threads = most_attached(w),
+      .threads = cell_attached(&w->of, w->cell.threads),
       .clock = worker_clock(w),
       .why = why,
       .why_size = sizeof why,

@@ -26,6 +26,9 @@ static struct pool *open_any(const struct kind *kinds, size_t count, const struc
     } else if (strcmp(c->options[i], "inject=20001") == 0) {
       snprintf(c->why, c->why_size, "inject=20001: give 0..20000 ns");
       return NULL;
+    } else if (strcmp(c->options[i], "cap=3") == 0 && c->threads > 3) {
+      snprintf(c->why, c->why_size, "cap=3: give at least %u", c->threads);
+      return NULL;
     }
   return (struct pool *)1;
 }
@@ -83,6 +86,7 @@ static const struct workload_case micro_cases[] = {
      .in_sweep = true,
      .op_hint_ns = 10},
     {.name = "Micro/handoff",
+     .own_threads = 2,
      .disciplines = DISCIPLINE_BIT(DISCIPLINE_BALANCED),
      .min_threads = 2,
      .op_hint_ns = 50},
@@ -411,6 +415,21 @@ static void patterns_choose_cases_of_every_suite(void **state) {
   done(&f);
   plan(&f, "--cpus 1 --strategies malloc --cases Micro/hidden", 2);
   assert_int_equal(f.plan.case_count, 1);
+  done(&f);
+}
+
+/* Whether a value suits the threads is the strategy's to say, for all that a case attaches. */
+static void a_value_that_does_not_suit_the_threads_is_refused(void **state) {
+  (void)state;
+  struct fixture f;
+  refuses("--cpus 4 --strategies malloc,per-thread:cap=3", EXIT_USAGE,
+          "per-thread:cap=3 cannot run", "Compare/Pod/structured",
+          "4 threads at --cpus 4: cap=3: give at least 4", NULL);
+  refuses("--cpus 2 --strategies per-thread:cap=3 --cases Micro/pair/64B,Micro/handoff", EXIT_USAGE,
+          "Micro/handoff, which has 4 threads at --cpus 2", NULL);
+  plan(&f, "--cpus 2 --strategies per-thread:cap=3 --cases Micro/pair/64B", 2);
+  done(&f);
+  plan(&f, "--cpus 1,3 --strategies per-thread:cap=3", 2);
   done(&f);
 }
 
@@ -1108,6 +1127,7 @@ int main(void) {
       cmocka_unit_test(without_counts_all_cpus_are_used),
       cmocka_unit_test(no_sweep_when_not_wanted_or_not_possible),
       cmocka_unit_test(patterns_choose_cases_of_every_suite),
+      cmocka_unit_test(a_value_that_does_not_suit_the_threads_is_refused),
       cmocka_unit_test(what_cannot_run_is_skipped_by_name),
       cmocka_unit_test(a_case_of_one_strategy_runs_under_the_base_alone),
       cmocka_unit_test(a_case_for_few_threads_keeps_its_name_and_a_small_team),
