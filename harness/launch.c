@@ -211,10 +211,15 @@ static int spawn(const struct launch_request *r, int sample, int output, pid_t *
   return error;
 }
 
-/* Moves a descriptor above those that the worker gets; the old one is closed. -1 on failure. */
+/*
+ * Moves a descriptor above those that the worker gets; the old one is closed. -1 on failure, with
+ * errno EMFILE also where the limit of open files is below that: the kernel says EINVAL then.
+ */
 static int move_up(int fd) {
   int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+  int error = errno == EINVAL ? EMFILE : errno;
   close(fd);
+  errno = error;
   return high;
 }
 
@@ -305,16 +310,22 @@ static void finish(pid_t pid, bool ended, int stop, uint64_t timeout_ns, struct 
 static void not_started(struct launch_result *out, const char *what, const char *program,
                         int error) {
   out->outcome = LAUNCH_NOT_STARTED;
-  snprintf(out->why, sizeof out->why, "%s %.200s: %s", what, program, strerror(error));
+  snprintf(out->why, sizeof out->why, "%s %.200s: %s%s", what, program, strerror(error),
+           error == EMFILE ? "; the limit is low: ulimit -n 1024 raises it" : "");
 }
 
 static void run(struct launcher *l, const struct launch_request *r, int fds[2][2],
                 struct stream *sample, struct stream *output, struct launch_result *out) {
   pid_t pid;
   int stop = 0;
-  fds[0][1] = move_up(fds[0][1]);
-  fds[1][1] = move_up(fds[1][1]);
-  int error = fds[0][1] < 0 || fds[1][1] < 0 ? errno : spawn(r, fds[0][1], fds[1][1], &pid);
+  int error = 0;
+  for (int i = 0; i < 2; i++) {
+    fds[i][1] = move_up(fds[i][1]);
+    if (fds[i][1] < 0)
+      error = errno;
+  }
+  if (!error)
+    error = spawn(r, fds[0][1], fds[1][1], &pid);
   for (int i = 0; i < 2; i++)
     if (fds[i][1] >= 0)
       close(fds[i][1]);

@@ -5,6 +5,7 @@
 #include "harness/launch.h"
 #include "harness/sample.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -70,7 +71,13 @@ int probe_main(int argc, char **argv) {
           stdout);
     return EXIT_DONE;
   }
+  errno = 0;
   FILE *out = fdopen(LAUNCH_FD, "w");
+  /* An allocator that gives nothing need not set errno; stderr takes no memory. */
+  if (!out && errno != EBADF && errno != EINVAL) {
+    fputs("its malloc returned no memory\n", stderr);
+    return EXIT_INPUT;
+  }
   if (!out || !parse(argc, argv, &o)) {
     fputs("poolbench probe: is started by `poolbench run`, which gives it descriptor 3\n", stderr);
     return EXIT_USAGE;

@@ -85,6 +85,13 @@ static bool take_probe(struct run *run, struct allocator_arm *a, const struct sa
   return run_keep_facts(run, s) || error_set(e, EXIT_INPUT, "out of memory");
 }
 
+/* What a process said, as the end of a message. */
+static void end_at_its_words(char *output) {
+  size_t length = strlen(output);
+  while (length > 0 && output[length - 1] == '\n')
+    output[--length] = '\0';
+}
+
 static bool probe_failed(const struct allocator_arm *a, const struct launch_result *r,
                          struct error *e) {
   if (r->outcome == LAUNCH_INTERRUPTED)
@@ -114,6 +121,7 @@ static bool probe(struct run *run, struct launcher *l, struct allocator_arm *a, 
       .program = run->program, .argv = argv, .preload = a->path, .timeout_ns = PROBE_TIMEOUT_NS};
   struct launch_result r;
   launch(l, &request, &r);
+  end_at_its_words(r.output);
   bool ok = r.outcome == LAUNCH_SAMPLE && !r.sample.error ? take_probe(run, a, &r.sample, e)
                                                           : probe_failed(a, &r, e);
   sample_free(&r.sample);
@@ -127,6 +135,7 @@ static bool probe_build(const struct plan_build *b, struct launcher *l, struct e
       .program = b->path, .argv = argv, .timeout_ns = PROBE_TIMEOUT_NS};
   struct launch_result r;
   launch(l, &request, &r);
+  end_at_its_words(r.output);
   bool ok = r.outcome == LAUNCH_SAMPLE && !r.sample.error;
   if (r.outcome == LAUNCH_INTERRUPTED)
     error_set(e, EXIT_INTERRUPTED, "%s", r.why);

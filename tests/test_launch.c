@@ -142,6 +142,21 @@ static void only_the_end_of_long_output_is_kept(void **state) {
   sample_free(&r.sample);
 }
 
+/* So low that the worker's descriptors have no place above those it is given. */
+static void a_low_limit_of_open_files_is_named(void **state) {
+  (void)state;
+  struct launch_result r;
+  struct rlimit before, low;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  low = before;
+  low.rlim_cur = 10;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+  run(GOOD_SAMPLE, 20 * SECOND, &r);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(r.outcome, LAUNCH_NOT_STARTED);
+  assert_non_null(strstr(r.why, "Too many open files; the limit is low: ulimit -n 1024"));
+}
+
 /* Descriptors 0 to 3 and nothing else; stdin is empty; the signals are not blocked. */
 static void nothing_is_inherited_by_accident(void **state) {
   (void)state;
@@ -235,6 +250,7 @@ int main(void) {
       WITH_LAUNCHER(a_stopped_process_is_a_hang),
       WITH_LAUNCHER(a_child_left_behind_does_not_hold_us),
       WITH_LAUNCHER(only_the_end_of_long_output_is_kept),
+      WITH_LAUNCHER(a_low_limit_of_open_files_is_named),
       WITH_LAUNCHER(nothing_is_inherited_by_accident),
       WITH_LAUNCHER(the_environment_grows_by_the_pad_and_carries_the_preload),
       WITH_LAUNCHER(what_cannot_be_started_says_so),

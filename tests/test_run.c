@@ -625,6 +625,29 @@ static void a_library_that_is_no_allocator_is_refused(void **state) {
   skip();
 }
 
+/* A library is compiled here: there is none in a distribution that gives no memory. */
+static void an_allocator_that_gives_nothing_is_told_as_such(void **state) {
+  (void)state;
+  char line[1200];
+#ifdef __SANITIZE_THREAD__
+  skip();
+#endif
+  scratch_write("none.c", "#include <stddef.h>\n"
+                          "void *malloc(size_t n) { (void)n; return NULL; }\n"
+                          "void *calloc(size_t n, size_t m) { (void)n, (void)m; return NULL; }\n"
+                          "void *realloc(void *p, size_t n) { (void)p, (void)n; return NULL; }\n"
+                          "void free(void *p) { (void)p; }\n");
+  snprintf(line, sizeof line, "cc -shared -fPIC -fno-builtin -o '%s' '%s' 2>/dev/null",
+           scratch_path("none.so"), scratch_path("none.c"));
+  if (system(line) != 0)
+    skip();
+  snprintf(line, sizeof line, ONE_CELL "--allocators none=%s", scratch_path("none.so"));
+  assert_int_equal(poolbench(line), EXIT_INPUT);
+  assert_true(says("err.txt", "none does not serve as an allocator"));
+  assert_true(says("err.txt", "its malloc returned no memory"));
+  assert_null(scratch_read("r/run.json"));
+}
+
 static void a_library_under_the_name_of_another_is_refused(void **state) {
   (void)state;
   struct allocators a;
@@ -705,6 +728,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(one_cpu_is_enough),
 #ifndef __SANITIZE_ADDRESS__
       IN_SCRATCH(a_library_that_is_no_allocator_is_refused),
+      IN_SCRATCH(an_allocator_that_gives_nothing_is_told_as_such),
       IN_SCRATCH(a_library_under_the_name_of_another_is_refused),
       IN_SCRATCH(a_build_under_any_file_name_is_recognised),
 #endif
