@@ -194,6 +194,7 @@ static void files_that_are_no_json_are_refused(void **state) {
   assert_refused(" \n\t", "f.json: empty");
   assert_refused("apiVersion: v1\nkind: Pod\n", "f.json: looks like YAML; give JSON");
   assert_refused("---\nkind: Pod\n", "YAML");
+  assert_refused("\xEF\xBB\xBF{\"kind\": \"Pod\"}", "f.json: starts with a byte order mark");
   assert_refused("{\"apiVersion\":\"v1\",\n\"kind\":\"Pod\",\n\"spec\":{", "f.json:3:");
   assert_refused("{\"kind\":\"Pod\"} x", "f.json:1:");
   assert_refused("{\"kind\":\"Pod\",\"kind\":\"Pod\"}", "duplicate object key");

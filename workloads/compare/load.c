@@ -308,9 +308,15 @@ static bool looks_like_yaml(const char *text, size_t size) {
 
 bool object_load_text(const char *name, const char *text, size_t size,
                       const struct catalog *catalog, struct object *out, struct error *error) {
+  static const char mark[] = "\xEF\xBB\xBF";
   json_error_t wrong;
   size_t skip = 0;
   *out = (struct object){.kind = NULL};
+  if (size >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0)
+    return error_set(error, EXIT_INPUT,
+                     "%s: starts with a byte order mark (UTF-8 BOM), which JSON does not allow: "
+                     "remove it",
+                     name);
   while (skip < size && isspace((unsigned char)text[skip]))
     skip++;
   if (skip == size)
