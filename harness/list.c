@@ -111,8 +111,9 @@ int list_main(int argc, char **argv) {
           stdout);
     return EXIT_DONE;
   }
-  if (argc > 1) {
-    fprintf(stderr, "poolbench list: takes no arguments, but \"%s\" was given\n", argv[1]);
+  int first = argc > 1 && strcmp(argv[1], "--") == 0 ? 2 : 1;
+  if (argc > first) {
+    fprintf(stderr, "poolbench list: takes no arguments, but \"%s\" was given\n", argv[first]);
     return EXIT_USAGE;
   }
   puts("disciplines (--discipline): balanced, as-merged, leaky");

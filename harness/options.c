@@ -377,6 +377,10 @@ bool options_parse(int argc, char **argv, struct options *o, struct error *e) {
   *o = (struct options){.sweep_rounds = -1, .discipline = DISCIPLINE_BALANCED, .bind = BIND_CORE};
   const struct option_def *used = NULL, *planned = NULL;
   for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--") == 0 && i + 1 == argc) /* there are no words that could follow */
+      break;
+    if (strcmp(argv[i], "--") == 0)
+      return usage(e, "\"%s\" behind -- is not an option, and run takes nothing else", argv[i + 1]);
     if (!parse_one(argc, argv, &i, o, &used, e))
       return false;
     if (is_planned(used))

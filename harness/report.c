@@ -474,12 +474,16 @@ static bool make(const struct report *r, const struct report_options *o, struct 
 }
 
 static bool parse(int argc, char **argv, struct report_options *o, struct error *e) {
+  bool options = true; /* until "--" */
   for (int i = 1; i < argc; i++) {
     const char *word = argv[i];
     const char *name = word + (strncmp(word, "--", 2) == 0 ? 2 : 1);
-    if (word[0] != '-' && !o->folder)
+    bool is_option = options && word[0] == '-';
+    if (is_option && strcmp(word, "--") == 0)
+      options = false;
+    else if (!is_option && !o->folder)
       o->folder = word;
-    else if (word[0] != '-')
+    else if (!is_option)
       return error_set(e, EXIT_USAGE, "report: one run at a time, but there are %s and %s",
                        o->folder, word);
     else if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0)

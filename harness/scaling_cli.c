@@ -155,9 +155,12 @@ static bool parse_option(const char *word, const char *value, struct scaling_opt
 }
 
 static bool parse(int argc, char **argv, struct scaling_options *o, struct error *e) {
+  bool options = true; /* until "--" */
   for (int i = 1; i < argc; i++) {
     bool used = false;
-    if (argv[i][0] == '-') {
+    if (options && strcmp(argv[i], "--") == 0) {
+      options = false;
+    } else if (options && argv[i][0] == '-') {
       if (!parse_option(argv[i], i + 1 < argc ? argv[i + 1] : NULL, o, &used, e))
         return false;
       i += used;

@@ -25,7 +25,7 @@ static bool is_option(const char *word, const char *name) {
 }
 
 static bool wants_help(int argc, char **argv) {
-  for (int i = 1; i < argc; i++)
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
     if (is_option(argv[i], "help") || is_option(argv[i], "h"))
       return true;
   return false;
@@ -34,13 +34,16 @@ static bool wants_help(int argc, char **argv) {
 static bool parse(const struct selection_command *c, int argc, char **argv, struct selection *s,
                   struct error *e) {
   size_t given = 0;
+  bool options = true; /* until "--" */
   for (int i = 1; i < argc; i++) {
     const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (argv[i][0] != '-' && given < c->words)
+    if (options && strcmp(argv[i], "--") == 0)
+      options = false;
+    else if ((!options || argv[i][0] != '-') && given < c->words)
       s->words[given++] = argv[i];
-    else if (is_option(argv[i], "case") && value)
+    else if (options && is_option(argv[i], "case") && value)
       s->part = argv[++i];
-    else if (is_option(argv[i], "threads")) {
+    else if (options && is_option(argv[i], "threads")) {
       if (!selection_count(c->name, "--threads", value, SELECTION_MOST_THREADS, &s->threads, e))
         return false;
       i++;

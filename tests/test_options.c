@@ -111,6 +111,18 @@ static void unknown_options_name_the_nearest(void **state) {
   refuses("32", "\"32\" is not an option", "--cpus 32", NULL);
 }
 
+static void two_dashes_end_the_options(void **state) {
+  (void)state;
+  struct options o;
+  struct error e;
+  char *argv[] = {"run", "--quick", "--", "--twin", NULL};
+  assert_true(options_parse(3, argv, &o, &e));
+  assert_true(o.quick);
+  assert_false(options_parse(4, argv, &o, &e));
+  assert_int_equal(e.status, EXIT_USAGE);
+  assert_non_null(strstr(e.text, "\"--twin\" behind --"));
+}
+
 static void times_need_a_known_unit(void **state) {
   (void)state;
   struct options o;
@@ -281,6 +293,7 @@ int main(void) {
       cmocka_unit_test(a_list_of_thread_counts_is_kept_in_order),
       cmocka_unit_test(wrong_thread_counts_say_what_would_be_right),
       cmocka_unit_test(unknown_options_name_the_nearest),
+      cmocka_unit_test(two_dashes_end_the_options),
       cmocka_unit_test(times_need_a_known_unit),
       cmocka_unit_test(numbers_have_bounds),
       cmocka_unit_test(closed_sets_of_words_are_checked),

@@ -86,12 +86,28 @@ static void what_is_not_understood_is_wrong_usage(void **state) {
   assert_non_null(strstr(output, "leave nothing to make"));
 }
 
+/* Behind it a run's name may begin with a dash. */
+static void two_dashes_end_the_options(void **state) {
+  (void)state;
+  assert_int_equal(poolbench("list --"), 0);
+  assert_int_equal(poolbench("list -- all"), 2);
+  assert_non_null(strstr(output, "\"all\" was given"));
+  const char *const commands[] = {"report --no-plots -- --help", "scaling -- --help",
+                                  "contention -- --help", "why -- --help a b"};
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    assert_int_equal(poolbench(commands[i]), 3);
+    if (!strstr(output, "--help"))
+      fail_msg("%s: %s", commands[i], output);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_command_has_a_help_that_fits_a_screen),
       cmocka_unit_test(help_takes_a_command),
       cmocka_unit_test(output_that_does_not_arrive_is_an_error),
       cmocka_unit_test(what_is_not_understood_is_wrong_usage),
+      cmocka_unit_test(two_dashes_end_the_options),
   };
   return cmocka_run_group_tests_name("program", tests, NULL, NULL);
 }
