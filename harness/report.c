@@ -108,8 +108,10 @@ static bool compare(const char *const *arguments, char **text, struct error *e) 
   fclose(out);
   fclose(err);
   bool ok = status == EXIT_DONE || status == EXIT_NOTHING;
-  if (!ok)
+  if (!ok) {
+    complaints[strcspn(complaints, "\n")] = '\0';
     error_set(e, (enum exit_status)status, "comparing the samples: %s", complaints);
+  }
   free(complaints);
   return ok;
 }

@@ -656,21 +656,35 @@ static int report(struct place *p, const char *option) {
   return report_main(option ? 3 : 2, argv);
 }
 
-/* What the report prints; in the file "printed" of the run's folder. */
-static const char *printed(struct place *p) {
+/* What the report writes to a stream; in the file "printed" of the run's folder. */
+static const char *written(struct place *p, int stream, int expected) {
   char path[200];
   snprintf(path, sizeof path, "%s/printed", p->folder);
   fflush(stdout);
-  int before = dup(STDOUT_FILENO);
+  int before = dup(stream);
   FILE *f = fopen(path, "w");
-  assert_true(f && before >= 0 && dup2(fileno(f), STDOUT_FILENO) >= 0);
+  assert_true(f && before >= 0 && dup2(fileno(f), stream) >= 0);
   int status = report(p, "--no-plots");
   fflush(stdout);
-  dup2(before, STDOUT_FILENO);
+  dup2(before, stream);
   close(before);
   fclose(f);
-  assert_int_equal(status, EXIT_DONE);
+  assert_int_equal(status, expected);
   return read_file(p, "printed");
+}
+
+static const char *printed(struct place *p) {
+  return written(p, STDOUT_FILENO, EXIT_DONE);
+}
+
+static void a_run_without_samples_is_told_in_one_line(void **state) {
+  struct place *p = *state;
+  char path[200];
+  snprintf(path, sizeof path, "%s/samples.txt", p->folder);
+  assert_int_equal(unlink(path), 0);
+  const char *text = written(p, STDERR_FILENO, EXIT_INPUT);
+  assert_holds(text, "samples.txt");
+  assert_int_equal(strcspn(text, "\n") + 1, strlen(text));
 }
 
 static void only_files_that_are_there_are_listed(void **state) {
@@ -970,6 +984,7 @@ int main(void) {
       cmocka_unit_test(values_have_three_digits_and_a_prefix),
       cmocka_unit_test(sentences_are_broken_at_blanks),
       cmocka_unit_test(sentences_are_as_wide_as_the_terminal),
+      WITH_RUN(a_run_without_samples_is_told_in_one_line),
       WITH_RUN(only_files_that_are_there_are_listed),
       WITH_RUN(a_fifo_in_a_tables_place_is_not_waited_for),
       WITH_RUN(a_full_disk_leaves_the_last_report),
