@@ -76,9 +76,10 @@ struct sides {
 static bool split(struct why *w, const struct sides *s) {
   struct budget_sample a, b, diff;
   struct stats_work *work = stats_work_new();
-  bool paired = s->pairs.n >= 2;
+  bool paired = s->pairs.n >= WHY_FEWEST_PAIRS;
   bool ok = work && budgets_center(&s->a, &a) && budgets_center(&s->b, &b) &&
             (!paired || budgets_center(&s->pairs, &diff));
+  w->common = s->pairs.n;
   w->rounds = paired ? s->pairs.n : 0;
   for (int k = 0; ok && k <= BUDGET_STATES; k++) {
     double lo = 0, hi = 0, to_percent = 100 / a.total;
@@ -250,7 +251,9 @@ static void print_remark(const struct why *w, const char *a) {
         "  paired by %zu round%s, means over the middle half of them; per cent of %s's ns/op\n",
         w->rounds, plural((double)w->rounds), a);
   else
-    puts("  no rounds in common: the two sides each for itself");
+    wrap_printf(stdout,
+                "  %zu round%s in common, pairing takes %d: the two sides each for itself\n",
+                w->common, plural((double)w->common), WHY_FEWEST_PAIRS);
   if (!isfinite(w->lo) || !isfinite(w->hi))
     wrap_printf(stdout, "  [?]: too few rounds for an interval%s\n",
                 w->rounds ? ", six are the least" : "");

@@ -3,13 +3,16 @@
  *
  * By rounds: each round's difference of every state, centred over the middle half of the rounds
  * by the difference of ns/op, so that the parts add up to the whole; intervals of each part from
- * the signed-rank test on the rounds. Cells without common rounds are compared side by side.
+ * the signed-rank test on the rounds. Cells with fewer common rounds than WHY_FEWEST_PAIRS are
+ * compared side by side.
  */
 #ifndef POOLBENCH_WHY_H
 #define POOLBENCH_WHY_H
 
 #include "harness/budgets.h"
 #include "harness/report.h"
+
+#define WHY_FEWEST_PAIRS 2
 
 struct why_part {
   enum budget_state state;
@@ -22,6 +25,7 @@ struct why {
   double diff, lo, hi;                  /* in per cent of a: what the parts add up to */
   struct why_part parts[BUDGET_STATES]; /* the largest difference first */
   size_t rounds;                        /* pairs; 0: not paired */
+  size_t common;                        /* rounds that both have; pairing takes WHY_FEWEST_PAIRS */
   bool by_cpu;                          /* of CPU time, not of thread time: budgets_by_cpu */
 };
 

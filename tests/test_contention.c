@@ -246,6 +246,7 @@ static void rounds_are_paired(void **state) {
   near(w.diff, 0);
   assert_true(why_make(&w, d, rundata_cell(d, 0, 0, 2), rundata_cell(d, 0, 2, 2), 0, &e));
   assert_int_equal(w.rounds, 0);
+  assert_int_equal(w.common, 0);
 }
 
 /* ---- verdicts, on two CPUs ---- */
@@ -614,6 +615,20 @@ static void commands_look_at_the_cells_that_were_asked_for(void **state) {
   holds(p->text, "C, 1 thread: per-thread against malloc");
   assert_int_equal(COMMAND(p, why_main, p->folder, "malloc", "per-thread", "--case", "D"),
                    EXIT_NOTHING);
+}
+
+static void one_round_in_common_is_not_called_none(void **state) {
+  struct folder *p = *state;
+  struct made m = {.strategy = "malloc", .threads = 2, .ns = 100, .work = 120};
+  for (unsigned round = 0; round < 4; round++)
+    write_sample(p, &m, round);
+  m.strategy = "late";
+  for (unsigned round = 3; round < 7; round++)
+    write_sample(p, &m, round);
+  assert_int_equal(fclose(p->detail), 0);
+  write_json(p, "{\"binding\": {\"cpus\": 2, \"cores\": 2}}");
+  assert_int_equal(COMMAND(p, why_main, p->folder, "malloc", "late"), EXIT_DONE);
+  holds(p->text, "  1 round in common, pairing takes 2: the two sides each for itself\n");
 }
 
 /* By hand: of 10 gets 2 missed and 3 stole, so 5 were local; malloc has no shards to search. */
@@ -1141,6 +1156,7 @@ int main(void) {
       ON_A_RUN(the_tables_fit_a_page_and_scaling_follows_once),
       ON_A_RUN(one_thread_count_has_one_line_on_scaling),
       ON_A_RUN(commands_look_at_the_cells_that_were_asked_for),
+      ON_A_RUN(one_round_in_common_is_not_called_none),
       ON_A_RUN(gets_that_neither_miss_nor_steal_are_local_hits),
       ON_A_RUN(without_a_search_there_is_no_row_of_local_hits),
       ON_A_RUN(wrong_command_lines_say_what_is_right),
