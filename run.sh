@@ -204,7 +204,10 @@ measure() {
   place "${arguments[@]}"
   # Also for a run that is interrupted: it can be compared and resumed.
   trap link_latest EXIT
-  run "$poolbench" run "${arguments[@]}" "${placed[@]}"
+  # What poolbench tells the user to go on with.
+  local script=$0
+  [[ $script == */* ]] || script=./$script
+  POOLBENCH_STARTED_BY=$script run "$poolbench" run "${arguments[@]}" "${placed[@]}"
   status=$?
   [[ $only_says == no ]] || exit "$status"
   # 5: some samples failed, the rest can be compared.

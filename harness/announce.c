@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void announce_machine(const struct run *run) {
@@ -143,8 +144,13 @@ static void print_commands(const char *folder, const char *samples) {
     printf("compare what is there: %s\n", command);
   }
   *command = '\0';
-  add_program(command, sizeof command, "poolbench");
-  shellword_add(command, sizeof command, "run");
+  const char *script = getenv("POOLBENCH_STARTED_BY"); /* run.sh, which also makes the report */
+  if (script && *script) {
+    shellword_add(command, sizeof command, script);
+  } else {
+    add_program(command, sizeof command, "poolbench");
+    shellword_add(command, sizeof command, "run");
+  }
   shellword_add(command, sizeof command, "--resume");
   shellword_add(command, sizeof command, folder);
   printf("go on:                 %s\n", command);

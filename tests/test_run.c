@@ -526,6 +526,17 @@ static void a_dry_run_starts_and_writes_nothing(void **state) {
   assert_true(says("out.txt", "Micro/pair/16B/strategy=per-thread/build=x-2"));
 }
 
+/* Whoever started by run.sh is told to go on with it. */
+static void a_stopped_run_names_the_command_that_goes_on(void **state) {
+  (void)state;
+  scratch_script("w.sh", STOPS_AT_THE_SEVENTH);
+  assert_int_equal(setenv("POOLBENCH_STARTED_BY", "./run.sh", 1), 0);
+  int status = poolbench(TWO_BY_TWO "--rounds 3");
+  assert_int_equal(unsetenv("POOLBENCH_STARTED_BY"), 0);
+  assert_int_equal(status, EXIT_INTERRUPTED);
+  assert_true(says("out.txt", " ./run.sh --resume r\n"));
+}
+
 static void wrong_usage_is_told_before_anything_happens(void **state) {
   (void)state;
   assert_int_equal(poolbench("--cpus 0-31"), EXIT_USAGE);
@@ -722,6 +733,7 @@ int main(int argc, char **argv) {
       IN_SCRATCH(a_preset_writes_its_two_columns),
       IN_SCRATCH(an_existing_folder_is_left_alone),
       IN_SCRATCH(a_dry_run_starts_and_writes_nothing),
+      IN_SCRATCH(a_stopped_run_names_the_command_that_goes_on),
       IN_SCRATCH(wrong_usage_is_told_before_anything_happens),
       IN_SCRATCH(what_cannot_be_measured_is_told_before_it_is),
       IN_SCRATCH(real_samples_measure_and_a_real_crash_is_named),

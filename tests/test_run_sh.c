@@ -128,6 +128,17 @@ static void results_go_to_the_checkout_from_wherever_it_is_called(void **state) 
   assert_string_equal(calls(s), expected);
 }
 
+static void the_measurement_knows_who_started_it(void **state) {
+  struct sandbox *s = *state;
+  assert_int_equal(
+      shell(s, "export RUN_DOES='eval echo by \"$POOLBENCH_STARTED_BY\" #'\n" HERE "--cpus 2"), 0);
+  assert_says(s, "by ./run.sh\n");
+  assert_int_equal(shell(s, "export RUN_DOES='eval echo by \"$POOLBENCH_STARTED_BY\" #'\n"
+                            "cd \"$T/check out\" && bash run.sh --cpus 2"),
+                   0);
+  assert_says(s, "by ./run.sh\n");
+}
+
 static void a_failed_measurement_keeps_its_status_and_has_no_report(void **state) {
   struct sandbox *s = *state;
   assert_int_equal(shell(s, "export RUN_EXIT=3; " HERE "--cpus 2"), 3);
@@ -307,6 +318,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(options_reach_the_measurement_unchanged_and_a_report_follows),
       TEST(results_go_to_the_checkout_from_wherever_it_is_called),
+      TEST(the_measurement_knows_who_started_it),
       TEST(a_failed_measurement_keeps_its_status_and_has_no_report),
       TEST(failed_samples_still_get_a_report),
       TEST(listing_needs_no_report),
