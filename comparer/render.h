@@ -12,7 +12,7 @@ struct render_options {
   bool ascii, color;
   bool verdicts; /* text: verdict, smallest effect and samples needed beside each delta */
   bool exact_p;  /* p<0.001 instead of p=0.000: the layout need not be benchstat's */
-  size_t width;  /* text: split the columns into tables of at most this width; 0 = never */
+  size_t width;  /* text, classic: columns in tables of at most this width; 0 = no limit */
   bool classic_geomean;
 };
 

@@ -23,6 +23,7 @@ struct grid_row {
 struct grid {
   struct grid_row *rows;
   size_t count, room;
+  size_t columns; /* of the table */
 };
 
 struct classic {
@@ -295,6 +296,7 @@ static void add_tables(struct classic *c, size_t first, bool *done) {
   const struct table_set *set = c->set;
   struct grid *g = &c->grids[c->count];
   size_t results = 0;
+  g->columns = set->tables[first].column_count;
   add_heading(c, g, &set->tables[first]);
   for (size_t i = first; i < set->count && !c->failed; i++) {
     const struct table *t = &set->tables[i];
@@ -329,11 +331,18 @@ static void pad(FILE *out, size_t from, size_t to) {
     fputc(' ', out);
 }
 
-static void write_row(const struct grid_row *row, const size_t *widths, FILE *out) {
-  size_t n = row->count;
+/* The fields that every block of columns repeats: the label and the base. */
+#define REPEATED 2
+
+/* The repeated fields of a row and those in [from, to). */
+static void write_row(const struct grid_row *row, const size_t *widths, size_t from, size_t to,
+                      FILE *out) {
+  size_t n = row->count < to ? row->count : to;
+  if (n <= from && n > REPEATED)
+    n = REPEATED;
   while (n > 0 && !*row->fields[n - 1])
-    n--;
-  for (size_t i = 0; i < n; i++) {
+    n = n - 1 == from ? REPEATED : n - 1;
+  for (size_t i = 0; i < n; i = i + 1 == REPEATED ? from : i + 1) {
     const char *s = row->fields[i];
     size_t width = width_of(s);
     bool note = i + 1 == n && *s == '(';
@@ -346,6 +355,29 @@ static void write_row(const struct grid_row *row, const size_t *widths, FILE *ou
       pad(out, width, widths[i]);
   }
   fputc('\n', out);
+}
+
+/* Where the block of columns that starts at `from` ends: one column at least, then what fits. */
+static size_t block_end(const size_t *widths, size_t from, size_t fields, size_t width) {
+  size_t at = from, used = widths[0] + 2 + widths[1];
+  do
+    used += 2 + widths[at++];
+  while (at < fields && used + 2 + widths[at] <= width);
+  return at;
+}
+
+/* Two columns and their difference stay together; more are cut into blocks of the width. */
+static void write_grid(const struct grid *g, const size_t *widths, size_t width, FILE *out) {
+  bool cut = width && g->columns > 2;
+  size_t from = REPEATED, fields = g->columns + 1;
+  do {
+    size_t to = cut ? block_end(widths, from, fields, width) : SIZE_MAX;
+    if (from > REPEATED)
+      fputc('\n', out);
+    for (size_t r = 0; r < g->count; r++)
+      write_row(&g->rows[r], widths, from, to, out);
+    from = to;
+  } while (from < fields);
 }
 
 static bool write_grids(struct classic *c, FILE *out) {
@@ -367,8 +399,7 @@ static bool write_grids(struct classic *c, FILE *out) {
   for (size_t i = 0; i < c->count; i++) {
     if (i)
       fputc('\n', out);
-    for (size_t r = 0; r < c->grids[i].count; r++)
-      write_row(&c->grids[i].rows[r], widths, out);
+    write_grid(&c->grids[i], widths, c->o->width, out);
   }
   free(widths);
   return true;

@@ -232,13 +232,15 @@ static bool compare_markdown(const struct report *r, char **text, struct error *
 }
 
 /* All of a preset's columns in the older layout, which shows any number of them; NULL for two. */
-static bool compare_columns(const struct report *r, char **text, struct error *e) {
-  char samples[PATH_MAX];
+static bool compare_columns(const struct report *r, size_t width, char **text, struct error *e) {
+  char samples[PATH_MAX], width_text[16];
   *text = NULL;
   if (r->data.columns.count < 3)
     return true;
   snprintf(samples, sizeof samples, "%s/samples.txt", r->data.folder);
-  const char *arguments[] = {"-format", "classic", "-col", column_key(&r->data), samples, NULL};
+  snprintf(width_text, sizeof width_text, "%zu", width);
+  const char *arguments[] = {"-format", "classic",  "-col",  column_key(&r->data),
+                             "-width",  width_text, samples, NULL};
   return compare(arguments, text, e);
 }
 
@@ -270,7 +272,7 @@ static bool compare_preset(const struct report *r, size_t width, char **text, st
   const char *layout = p && p->layout == PUBLISHED_TEXT ? "text" : "classic";
   const char *arguments[] = {"-format", layout, old_label, new_label, NULL};
   char *two = NULL, *all = NULL;
-  bool ok = compare(arguments, &two, e) && compare_columns(r, &all, e) &&
+  bool ok = compare(arguments, &two, e) && compare_columns(r, width, &all, e) &&
             add_published(r, two, all, width, text, e);
   free(two);
   free(all);

@@ -213,6 +213,60 @@ static void pages_keep_to_the_width(void **state) {
   outcome_free(&o);
 }
 
+/* Blocks repeat name and base; nothing is cut without a width, nor a difference from its columns.
+ */
+static void classic_blocks_keep_to_the_width(void **state) {
+  (void)state;
+  const char *path = write_file("BenchmarkX/s=a 1 10 ns/op\nBenchmarkX/s=b 1 20 ns/op\n"
+                                "BenchmarkX/s=c 1 30 ns/op\nBenchmarkX/s=d 1 40 ns/op\n"
+                                "BenchmarkY/s=a 1 50 ns/op\nBenchmarkY/s=d 1 60 ns/op\n"
+                                "BenchmarkZ/s=b 1 70 ns/op\nBenchmarkZ/s=d 1 80 ns/op\n"
+                                "BenchmarkW/s=c 1 90 ns/op\n");
+  static const struct {
+    const char *flags, *want;
+  } cases[] = {
+      {"", "name \\ time/op  a            b            c            d\n"
+           "X               10.0ns ± 0%  20.0ns ± 0%  30.0ns ± 0%  40.0ns ± 0%\n"
+           "Y               50.0ns ± 0%                            60.0ns ± 0%\n"
+           "Z                            70.0ns ± 0%               80.0ns ± 0%\n"
+           "W                                         90.0ns ± 0%\n"},
+      {"-width 53", "name \\ time/op  a            b            c\n"
+                    "X               10.0ns ± 0%  20.0ns ± 0%  30.0ns ± 0%\n"
+                    "Y               50.0ns ± 0%\n"
+                    "Z                            70.0ns ± 0%\n"
+                    "W                                         90.0ns ± 0%\n\n"
+                    "name \\ time/op  a            d\n"
+                    "X               10.0ns ± 0%  40.0ns ± 0%\n"
+                    "Y               50.0ns ± 0%  60.0ns ± 0%\n"
+                    "Z                            80.0ns ± 0%\n"
+                    "W             \n"},
+      {"-width 40 -filter '.name:(X OR Z)'", "name \\ time/op  a            b\n"
+                                             "X               10.0ns ± 0%  20.0ns ± 0%\n"
+                                             "Z                            70.0ns ± 0%\n\n"
+                                             "name \\ time/op  a            c\n"
+                                             "X               10.0ns ± 0%  30.0ns ± 0%\n"
+                                             "Z             \n\n"
+                                             "name \\ time/op  a            d\n"
+                                             "X               10.0ns ± 0%  40.0ns ± 0%\n"
+                                             "Z                            80.0ns ± 0%\n"},
+      {"-width 1 -filter '/s:(a OR b OR d) .name:X'", "name \\ time/op  a            b\n"
+                                                      "X               10.0ns ± 0%  20.0ns ± 0%\n\n"
+                                                      "name \\ time/op  a            d\n"
+                                                      "X               10.0ns ± 0%  40.0ns ± 0%\n"},
+      {"-width 20 -filter '/s:(a OR b)'",
+       "name  old time/op  new time/op  delta\n"
+       "X     10.0ns ± 0%  20.0ns ± 0%   ~     (p=1.000 n=1+1)\n"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char line[256];
+    snprintf(line, sizeof line, "-format classic -col /s -row .name %s %s", cases[i].flags, path);
+    struct outcome o = run_poolcmp(line);
+    assert_string_equal(o.out, cases[i].want);
+    outcome_free(&o);
+  }
+  unlink(path);
+}
+
 static void intervals_stand_in_every_row(void **state) {
   (void)state;
   char old[1000] = "", new[1000] = "";
@@ -237,6 +291,7 @@ int main(void) {
       cmocka_unit_test(ascii_has_no_other_bytes),
       cmocka_unit_test(colour_marks_better_and_worse),
       cmocka_unit_test(pages_keep_to_the_width),
+      cmocka_unit_test(classic_blocks_keep_to_the_width),
       cmocka_unit_test(intervals_stand_in_every_row),
   };
   return cmocka_run_group_tests_name("render_formats", tests, NULL, NULL);
