@@ -122,7 +122,7 @@ bool group_init(struct group *g, const struct group_expressions *e, const char *
   g->slots = calloc(g->slot_count, sizeof *g->slots);
   /* -ignore only takes part by naming keys and by its fixed orders. */
   return g->contexts && g->slots && intern_init(&g->names) && intern_init(&g->states) &&
-         collect_named(g, lists, 4, &uses_config, &uses_fullname) &&
+         intern_init(&g->counted) && collect_named(g, lists, 4, &uses_config, &uses_fullname) &&
          projection_init(&g->table, &lists[0]) && projection_init(&g->row, &lists[1]) &&
          projection_init(&g->column, &lists[2]) && projection_init(&g->ignore, &lists[3]) &&
          init_residue(g, uses_config, uses_fullname);
@@ -143,6 +143,7 @@ void group_free(struct group *g) {
   filter_free(g->filter);
   intern_free(&g->names);
   intern_free(&g->states);
+  intern_free(&g->counted);
   projection_free(&g->table);
   projection_free(&g->row);
   projection_free(&g->column);
@@ -391,6 +392,24 @@ static bool add_value(struct group *g, struct cell *c, double value, const struc
   return true;
 }
 
+/*
+ * Counts a line in *count. Where samples are left out, those of a run's detail.txt and samples.txt
+ * are the same ones; a line without a run is a sample of its own.
+ */
+static bool count_line(struct group *g, const struct sample_origin *o, size_t *count) {
+  uint64_t sample[] = {o->run, o->seq, o->name};
+  uint32_t known = g->counted.count;
+  if (g->exclude_flags && o->run) {
+    uint32_t id = intern_add(&g->counted, (struct text){(const char *)sample, sizeof sample});
+    if (id == INTERN_NONE)
+      return false;
+    *count += id >= known;
+  } else {
+    ++*count;
+  }
+  return true;
+}
+
 bool group_add(struct group *g, struct reader *r, struct text label, uint32_t file) {
   struct subject s = {r->name, label, r};
   struct context *c = g->last;
@@ -403,12 +422,10 @@ bool group_add(struct group *g, struct reader *r, struct text label, uint32_t fi
   }
   if (c->dropped)
     return true;
-  if (r->origin.flags & g->exclude_flags) {
-    g->excluded++;
-    return true;
-  }
   struct line_origin o = {.origin = r->origin, .known = r->origin.run || r->origin.flags};
   o.origin.name = c->name;
+  if (r->origin.flags & g->exclude_flags)
+    return count_line(g, &o.origin, &g->excluded);
   if (!r->origin.run && r->process)
     o.process = (uint64_t)file << 32 | r->process;
   bool used = false;
@@ -421,8 +438,7 @@ bool group_add(struct group *g, struct reader *r, struct text label, uint32_t fi
     if (cell && !add_value(g, cell, r->values[i].value, &o))
       return false;
   }
-  g->results += used;
-  return true;
+  return !used || count_line(g, &o.origin, &g->results);
 }
 
 /* ---- results ---- */

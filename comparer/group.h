@@ -47,8 +47,8 @@ struct group {
   struct cell **cells; /* in order of appearance; sorted by group_finish */
   size_t cell_count, cell_room;
   uint32_t exclude_flags; /* samples with one of these are left out ... */
-  size_t excluded;        /* ... and counted */
-  size_t results;         /* lines that were used */
+  size_t excluded;        /* ... and counted, once where several files hold one */
+  size_t results;         /* lines that were used; with exclude_flags, samples as in excluded */
   size_t repeated;        /* values that group_finish left out: read before */
   uint32_t repeated_name; /* of the first cell that had any */
   uint32_t *column_rank;  /* by column key, after group_finish */
@@ -60,6 +60,7 @@ struct group {
   struct context **contexts;
   size_t context_count, context_slots;
   struct intern states;
+  struct intern counted; /* with exclude_flags: run, seq and name of samples */
   struct cell **slots;
   size_t slot_count;
 };

@@ -227,6 +227,10 @@ static void a_run_given_twice_counts_once(void **state) {
   assert_non_null(strstr(o.err, "20 values are of samples that were read before"));
   assert_null(strstr(o.err, "pool samples"));
   outcome_free(&o);
+  snprintf(line, sizeof line, "-exclude-flagged -col /strategy run=%s run=%s", path, path);
+  o = run_poolcmp(line);
+  assert_non_null(strstr(o.err, "-exclude-flagged left out 1 of 20 results"));
+  outcome_free(&o);
   unlink(path);
 }
 
