@@ -334,6 +334,14 @@ enum poolcmp_status poolcmp_verdict(const struct poolcmp *p, const struct poolcm
   return POOLCMP_DONE;
 }
 
+/* What was printed may not have arrived. */
+static bool flush(FILE *out, FILE *err) {
+  if (fflush(out) == 0 && !ferror(out))
+    return true;
+  fprintf(err, "poolcmp: writing the output: %s\n", strerror(errno));
+  return false;
+}
+
 bool poolcmp_render(const struct poolcmp *p, const struct poolcmp_options *o, FILE *out,
                     FILE *err) {
   bool ok = true;
@@ -357,13 +365,9 @@ bool poolcmp_render(const struct poolcmp *p, const struct poolcmp_options *o, FI
     ok = render_json(&p->tables, out);
     break;
   }
-  if (!ok) {
+  if (!ok)
     no_memory(err);
-  } else if (fflush(out) != 0 || ferror(out)) {
-    fprintf(err, "poolcmp: writing the output: %s\n", strerror(errno));
-    ok = false;
-  }
-  return ok;
+  return ok && flush(out, err);
 }
 
 /* What depends on where the output goes: colour and width on a terminal only. */
@@ -407,7 +411,7 @@ int poolcmp_run(int argc, char **argv, FILE *out, FILE *err) {
     status = POOLCMP_USAGE;
   } else if (o.help) {
     poolcmp_help(out);
-    status = POOLCMP_DONE;
+    status = flush(out, err) ? POOLCMP_DONE : POOLCMP_INPUT;
   } else {
     status = run(&o, out, err);
   }
