@@ -258,6 +258,40 @@ static void note_processes(const struct poolcmp *p, FILE *err) {
             p->tables.one_process, p->tables.compared);
 }
 
+/* A misspelt key is one that no result has: it takes together what it was to tell apart. */
+static void note_absent_keys(const struct poolcmp *p, const char *flag,
+                             const struct projection *list, FILE *err) {
+  for (size_t i = 0; i < list->field_count && list->key_count; i++) {
+    const struct key *key = &list->expr.parts[list->fields[i].part].key;
+    if ((key->kind != KEY_SUBNAME && key->kind != KEY_SETTING) || projection_has_value(list, i))
+      continue;
+    fprintf(err, "poolcmp: note: %s %.*s: no result%s has that key%s\n", flag, (int)key->text.n,
+            key->text.p, p->group.filter_all ? "" : " that -filter keeps",
+            key->text.p[0] == '.' ? "; those with a point are .name .fullname .file .config" : "");
+  }
+}
+
+static bool has_unit(const struct units *u, const char *name) {
+  for (size_t i = 1; i < u->count; i++)
+    if (text_is(u->list[i].name, name))
+      return true;
+  return false;
+}
+
+/* -exact for a unit that is not there leaves the one that was meant under a test. */
+static void note_absent_units(const struct poolcmp *p, const struct table_options *o, FILE *err) {
+  const struct units *u = &p->reader.units;
+  for (size_t i = 0; i < o->exact_unit_count && p->tables.count; i++) {
+    if (has_unit(u, o->exact_units[i]))
+      continue;
+    fprintf(err, "poolcmp: note: -exact %s: no input has that unit; there are", o->exact_units[i]);
+    for (uint32_t k = 1; k < u->count; k++)
+      if (u->list[k].tidied == k)
+        fprintf(err, " %s", u->list[u->list[k].written].name.p);
+    fputc('\n', err);
+  }
+}
+
 /* Rows with doubts, where the input says where its samples come from. */
 static void note_doubts(const struct poolcmp *p, FILE *err) {
   const unsigned hidden = HIDDEN_DOUBTS;
@@ -271,9 +305,10 @@ static void note_doubts(const struct poolcmp *p, FILE *err) {
         const struct table_cell *c = &t->cells[t->rows[r].first + k];
         char doubts[RENDER_TEXT];
         format_doubts((c->doubts | c->comparison.doubts) & ~hidden, ", ", doubts);
+        const char *row = t->rows[r].label, *column = t->columns[c->column].label;
         if (*doubts && n++ < MAX_DOUBTFUL_ROWS)
-          fprintf(err, "poolcmp: note: %s%s%s: %s\n", t->rows[r].label,
-                  *t->columns[c->column].label ? ", " : "", t->columns[c->column].label, doubts);
+          fprintf(err, "poolcmp: note: %s%s%s: %s\n", *row || *column ? row : t->unit,
+                  *row && *column ? ", " : "", column, doubts);
       }
   }
   if (n > MAX_DOUBTFUL_ROWS)
@@ -282,6 +317,10 @@ static void note_doubts(const struct poolcmp *p, FILE *err) {
 }
 
 void poolcmp_notes(const struct poolcmp *p, const struct poolcmp_options *o, FILE *err) {
+  note_absent_keys(p, "-table", &p->group.table, err);
+  note_absent_keys(p, "-row", &p->group.row, err);
+  note_absent_keys(p, "-col", &p->group.column, err);
+  note_absent_units(p, &o->table, err);
   note_pooling(p, err);
   if (o->exclude_flagged)
     fprintf(err, "poolcmp: note: -exclude-flagged left out %zu of %zu results\n", p->group.excluded,

@@ -247,6 +247,13 @@ bool projection_keeps(const struct projection *p, const struct subject *s) {
   return true;
 }
 
+bool projection_has_value(const struct projection *p, size_t field) {
+  for (size_t k = 0; k < p->key_count; k++)
+    if (field < p->keys[k].count && p->keys[k].values[field])
+      return true;
+  return false;
+}
+
 struct text projection_value(const struct projection *p, uint32_t key, size_t field,
                              const struct intern *strings) {
   const struct projection_key *k = &p->keys[key];

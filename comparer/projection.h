@@ -77,6 +77,9 @@ bool projection_keeps(const struct projection *p, const struct subject *s);
 /* Call once, when all results are in. false without memory. */
 bool projection_finish(struct projection *p);
 
+/* Whether a field has a value in some key. */
+bool projection_has_value(const struct projection *p, size_t field);
+
 /* The value of a field in a key. */
 struct text projection_value(const struct projection *p, uint32_t key, size_t field,
                              const struct intern *strings);

@@ -201,6 +201,49 @@ static void different_runs_never_pair_and_are_said(void **state) {
   unlink(b);
 }
 
+/* Whether `poolcmp FLAGS FILE` says a line on stderr. */
+static bool says(const char *flags, const char *path, const char *line) {
+  char command[500];
+  snprintf(command, sizeof command, "%s %s", flags, path);
+  struct outcome o = run_poolcmp(command);
+  bool said = strstr(o.err, line) != NULL;
+  outcome_free(&o);
+  return said;
+}
+
+static void keys_that_no_result_has_are_said(void **state) {
+  (void)state;
+  const char *note = "note: -row .nam: no result has that key; those with a point are .name";
+  assert_true(says("-row .nam", old_path, note));
+  assert_true(says("-col /none", old_path, "note: -col /none: no result has that key\n"));
+  assert_true(says("-table os -filter .name:A", old_path,
+                   "note: -table os: no result that -filter keeps has that key\n"));
+  assert_false(says("-row '' -col .name -ignore os", old_path, "has that key"));
+  /* Some results have it, others do not. */
+  const char *path = write_file("BenchmarkA 1 5 ns/op\nos: x\nBenchmarkB/k=1 1 5 ns/op\n");
+  assert_false(says("-row os,/k", path, "has that key"));
+  unlink(path);
+}
+
+/* No name before the comma, and a row that has neither name is called by its unit. */
+static void doubts_stand_behind_a_name(void **state) {
+  (void)state;
+  const char *path = run_file("5f2c", 10, 0.9);
+  assert_true(says("-row '' -col /strategy", path, "note: pool: trend, throttled\n"));
+  assert_true(says("-row '' -col ''", path, "note: sec/op: throttled\n"));
+  assert_false(says("-row '' -col /strategy", path, "note: , "));
+  unlink(path);
+}
+
+static void units_that_no_input_has_are_said(void **state) {
+  (void)state;
+  const char *note = "note: -exact alloc/op: no input has that unit; there are ns/op B/op\n";
+  assert_true(says("-exact alloc/op", old_path, note));
+  check("-gate -exact B/op,alloc/op", old_path, new_path, 0, note);
+  assert_false(says("-exact B/op -exact ns/op -exact sec/op", old_path, "no input has"));
+  assert_false(says("-exact B/op -filter .unit:ns/op", old_path, "no input has"));
+}
+
 static void pooling_is_said(void **state) {
   (void)state;
   char line[500];
@@ -373,6 +416,9 @@ int main(void) {
       cmocka_unit_test(gates_that_cannot_fire_are_refused),
       cmocka_unit_test(rounds_of_a_run_pair),
       cmocka_unit_test(different_runs_never_pair_and_are_said),
+      cmocka_unit_test(keys_that_no_result_has_are_said),
+      cmocka_unit_test(doubts_stand_behind_a_name),
+      cmocka_unit_test(units_that_no_input_has_are_said),
       cmocka_unit_test(pooling_is_said),
       cmocka_unit_test(a_run_given_twice_counts_once),
       cmocka_unit_test(many_values_of_one_process_are_said),
