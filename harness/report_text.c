@@ -148,11 +148,7 @@ static void undecided_row(const struct report *r, const struct row_verdict *v, c
     fprintf(out, "; changes below %.1f %% are out of this run's sight", 100 * c->smallest_effect);
   if (c->needed)
     snprintf(rounds, sizeof rounds, "%zu", c->needed);
-  /* What is far larger than the margin needs no more than the rounds that hopeless() names. */
-  if (isinf(c->smallest_effect))
-    fprintf(out, "; a change of %.0f %% would take %s rounds", 100 * r->verdicts.margin, rounds);
-  else
-    fprintf(out, "; %s rounds would %s", rounds, c->needed ? "decide" : "be needed");
+  fprintf(out, "; a change of %.0f %% would take %s rounds", 100 * r->verdicts.margin, rounds);
   fputc('\n', out);
 }
 

@@ -84,7 +84,7 @@ enum op { PAIR, KEEP, ONE_LINE, OWN_LINES, ALONE };
 
 static enum op wanted;
 static uint64_t think_ns;
-static uint64_t settled_ns[2]; /* the edges of the measured part, by the harness's thread */
+static uint64_t settled_ns[2]; /* around the measured part, by the harness's thread */
 static struct {
   _Atomic uint64_t words[4][16]; /* of [0], two threads share the line; the others have their own */
 } __attribute__((aligned(POOL_LINE))) lines;
@@ -615,8 +615,9 @@ static enum outcome cpu_hog(void) {
   atomic_store(&hog.stop, true);
   pthread_join(thread, NULL);
   double ops = (double)s.ops, ours = get(&s, "cpu-ns/op") * ops;
-  double theirs = burnt(settled_ns[0], settled_ns[1]);
-  double part = (double)(settled_ns[1] - settled_ns[0]);
+  /* To our last op, not to when the harness's thread had its turn: a time slice later. */
+  double part = get(&s, "ns/op") * ops,
+         theirs = burnt(settled_ns[0], settled_ns[0] + (uint64_t)part);
   /* When a third one was there, what neither it nor the hog left is all that can be said. */
   bool quiet = part - ours - theirs < 0.05 * part;
   enum outcome outcome = compare(get(&s, "runqueue-ns/op"), (quiet ? theirs : part - ours) / ops);
