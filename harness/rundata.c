@@ -205,8 +205,12 @@ static bool open_file(const char *folder, const char *name, enum presence presen
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
     return error_set(e, EXIT_INPUT, "%s: the path is too long", folder);
   *fd = infile_open(path, e);
-  if (*fd >= 0 || (presence == MAY_BE_MISSING && errno == ENOENT))
+  if (*fd >= 0)
     return true;
+  if (presence == MAY_BE_MISSING && errno == ENOENT) {
+    *e = (struct error){0};
+    return true;
+  }
   if (errno == ENOENT && access(folder, F_OK) == 0)
     return error_set(e, EXIT_INPUT,
                      "%s: has no %s, so it is not the folder of a run with a whole round", folder,

@@ -299,8 +299,12 @@ static bool read_if_there(const struct runfiles *r, const char *name, const stru
   char path[PATH_ROOM];
   path_of(r, name, path);
   FILE *in = infile_stream(path, e);
+  if (!in && errno == ENOENT) {
+    *e = (struct error){0};
+    return true;
+  }
   if (!in)
-    return errno == ENOENT;
+    return false;
   bool ok = results_read(path, in, f, results, e);
   fclose(in);
   return ok;

@@ -319,6 +319,7 @@ static void a_second_kill_costs_nothing_of_the_first(void **state) {
   assert_int_equal(count("r/round.part", "cut"), 0);
   assert_int_equal(poolbench("--resume r"), EXIT_DONE);
   assert_true(says("out.txt", "resumed: 3 of them are there"));
+  assert_false(says("err.txt", "detail.txt")); /* there was none before the first whole round */
   assert_int_equal(count("r/samples.txt", "Benchmark"), 4);
   assert_int_equal(count("calls", "."), 6); /* 4 samples and the two that were cut off */
 }
