@@ -1,6 +1,5 @@
 /* From a run's samples to the figures of its scaling; see scaling.h. Prints nothing. */
 #include "harness/scaling.h"
-#include "harness/bootstrap.h"
 #include "harness/plural.h"
 
 #include <math.h>
@@ -355,10 +354,10 @@ static bool draw_forecast(const struct scaling_draw *d, bool law, unsigned threa
 
 bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
                       struct scaling_forecast *out) {
-  double lows[SCALING_DRAWS], highs[SCALING_DRAWS];
+  double lows[SCALING_DRAWS], highs[SCALING_DRAWS], least[SCALING_DRAWS], most[SCALING_DRAWS];
   struct forecast f;
   size_t n = 0;
-  *out = (struct scaling_forecast){.low = NAN, .high = NAN, .center = NAN};
+  *out = (struct scaling_forecast){.low = NAN, .high = NAN, .center = NAN, .speed_up = {NAN, NAN}};
   if (!c->fitted && !c->has_pair)
     return true;
   for (size_t i = 0; i < c->draw_count; i++) {
@@ -366,8 +365,11 @@ bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
       continue; /* a draw that did not go through the lock model */
     if (!draw_forecast(&c->draws[i], c->fitted, threads, &f))
       return false;
+    double one = c->fitted ? 1 / c->draws[i].usl.lambda : c->draws[i].pair.one;
     lows[n] = f.low;
-    highs[n++] = f.high;
+    highs[n] = f.high;
+    least[n] = f.low * one;
+    most[n++] = f.high * one;
   }
   /* Without an interval of its samples a forecast would claim to know them exactly. */
   if (n == 0)
@@ -375,11 +377,15 @@ bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
   out->model = c->fitted ? SCALING_USL : SCALING_PAIR;
   out->low = bootstrap_interval(lows, n, SCALING_CONFIDENCE).low;
   out->high = bootstrap_interval(highs, n, SCALING_CONFIDENCE).high;
+  out->speed_up.low = bootstrap_interval(least, n, SCALING_CONFIDENCE).low;
+  out->speed_up.high = bootstrap_interval(most, n, SCALING_CONFIDENCE).high;
   if (c->fitted) {
     /* Beyond the points the law errs by no less than it does at them. */
     out->center = usl_rate(&c->all.usl, threads);
     out->low /= 1 + c->misfit;
     out->high *= 1 + c->misfit;
+    out->speed_up.low /= 1 + c->misfit;
+    out->speed_up.high *= 1 + c->misfit;
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #ifndef POOLBENCH_SCALING_H
 #define POOLBENCH_SCALING_H
 
+#include "harness/bootstrap.h"
 #include "harness/forecast.h"
 #include "harness/rundata.h"
 #include "harness/usl.h"
@@ -92,11 +93,14 @@ const char *scaling_model_name(enum scaling_model m); /* "none", "two-point", "u
 /*
  * Throughput of `threads` threads on as many cores: 95 % over draws, of either end where the model
  * gives an interval itself; the law's is widened by its misfit. model SCALING_NONE: cannot be
- * forecast. center: the law's own value, NAN for two points. false without memory.
+ * forecast. center: the law's own value, NAN for two points. The speed-up is over one thread of the
+ * same draw, so that what one thread's rate is not known to does not count as scaling. false
+ * without memory.
  */
 struct scaling_forecast {
   enum scaling_model model;
-  double low, high, center;
+  double low, high, center; /* ops/ns */
+  struct bootstrap_interval speed_up;
 };
 bool scaling_forecast(const struct scaling_curve *c, unsigned threads,
                       struct scaling_forecast *out);

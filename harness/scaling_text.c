@@ -454,12 +454,10 @@ void scaling_short(const struct scaling_curve *c, char text[SCALING_SHORT]) {
 
 /* --- Forecasts. */
 
-static const char *word_of(const struct scaling_forecast *f, const struct scaling_curve *c,
-                           unsigned threads) {
-  double one = c->all.pair.one > 0 ? 1 / c->all.pair.one : c->all.usl.lambda;
-  if (f->low / one >= 0.8 * threads)
+static const char *word_of(const struct scaling_forecast *f, unsigned threads) {
+  if (f->speed_up.low >= 0.8 * threads)
     return "scales";
-  if (f->high / one < 0.5 * threads)
+  if (f->speed_up.high < 0.5 * threads)
     return "does not scale";
   return "not decided on this machine";
 }
@@ -467,15 +465,14 @@ static const char *word_of(const struct scaling_forecast *f, const struct scalin
 static bool add_forecast(struct table *t, const struct scaling_curve *c, unsigned threads,
                          const struct scaling_forecast *f) {
   char low[GRID_VALUE], high[GRID_VALUE], text[TEXT];
-  double one = c->all.pair.one > 0 ? 1 / c->all.pair.one : c->all.usl.lambda;
   snprintf(text, sizeof text, "%s to %s", rate_text(f->low, low), rate_text(f->high, high));
   table_text(t, text);
-  snprintf(text, sizeof text, "%.3g to %.3g", f->low / one, f->high / one);
+  snprintf(text, sizeof text, "%.3g to %.3g", f->speed_up.low, f->speed_up.high);
   table_text(t, text);
   table_text(t, f->model == SCALING_USL ? "law"
                 : c->all.parts.has_lock ? "lock + two points"
                                         : "two points");
-  table_text(t, word_of(f, c, threads));
+  table_text(t, word_of(f, threads));
   return true;
 }
 

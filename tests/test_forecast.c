@@ -510,6 +510,32 @@ static void forecasts_hold_what_the_laws_bring(void **state) {
 }
 
 /*
+ * Two threads do twice the work of one that is known to a fifth. The rate on eight cores is known
+ * no better, but nobody forecasts more than eight times one thread.
+ */
+static void what_one_thread_is_not_known_to_is_no_scaling(void **state) {
+  struct folder *p = *state;
+  struct scaling s;
+  struct scaling_forecast at;
+  static const double one[] = {80, 120, 100, 90, 110, 85}, two[] = {50, 60, 40, 45, 55, 42};
+  FILE *f = create(p, "detail.txt");
+  for (int r = 0; r < 6; r++)
+    fprintf(f,
+            "# run beef round %d seq 1\nBenchmarkCase/strategy=a-1\t1\t%g ns/op\n"
+            "# run beef round %d seq 2\nBenchmarkCase/strategy=a-2\t1\t%g ns/op\n",
+            r + 1, one[r], r + 1, two[r]);
+  assert_int_equal(fclose(f), 0);
+  write_json(p, CORES(2), "");
+  model(p, 0, &s);
+  assert_true(scaling_forecast(&s.curves[0], 8, &at));
+  assert_int_equal(at.model, SCALING_PAIR);
+  assert_true(at.high * s.curves[0].all.pair.one > 8.2);
+  assert_near(at.speed_up.high, 8, 1e-9);
+  assert_true(at.speed_up.low < 7);
+  scaling_free(&s);
+}
+
+/*
  * Without noise all draws are alike, and what is left of the interval is the law's own error: the
  * factor by which it misses its worst point.
  */
@@ -1184,6 +1210,7 @@ int main(void) {
       RUN_TEST_IN_PLACE(two_rounds_give_no_interval_and_no_forecast),
       RUN_TEST_IN_PLACE(figures_do_not_change_from_call_to_call),
       RUN_TEST_IN_PLACE(forecasts_hold_what_the_laws_bring),
+      RUN_TEST_IN_PLACE(what_one_thread_is_not_known_to_is_no_scaling),
       RUN_TEST_IN_PLACE(a_law_is_as_wrong_beyond_its_points_as_at_them),
       RUN_TEST_IN_PLACE(forecasts_are_kept_in_run_json),
       RUN_TEST_IN_PLACE(a_record_says_what_was_forecast_from_what),
